@@ -1,0 +1,226 @@
+"""Undoing verdicts: one, or all that a run, an actor, a source or a span of time wrote.
+
+A revert is itself a verdict. It is refused when something newer stands on what it would undo, and names it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from minutebook.call import Call
+from minutebook.controller.record import Record, claim_keys, lock_reach
+from minutebook.controller.review import candidate_of
+from minutebook.ledger import inbox, memories, tombstones, verdicts
+from minutebook.model.candidates import Candidate
+from minutebook.model.errors import MinutebookError
+from minutebook.model.inbox import ProposalStatus
+from minutebook.model.memories import Importance, Relation, Status
+from minutebook.model.tombstones import Cause
+from minutebook.model.verdicts import CHANGING, Blocked, Effect, Op, RuleHit, Verdict
+
+#: What the undoing of each op is called.
+_UNDOES = {
+    Op.ADD: Op.RETIRE,
+    Op.UPDATE: Op.UPDATE,
+    Op.SUPERSEDE: Op.RESTORE,
+    Op.RETIRE: Op.RESTORE,
+    Op.RESTORE: Op.RETIRE,
+    Op.HOLD: Op.REFUSE,
+    Op.REFUSE: Op.HOLD,
+}
+
+
+def revert(call: Call, verdict: Verdict, *, reason: str) -> Verdict:
+    """Undo one verdict, wholly or not at all."""
+    blocked = why_not(call, verdict)
+    if blocked is not None:
+        code = "already_reverted" if verdict.reverted_by is not None else "newer_stands"
+        raise MinutebookError(
+            code, blocked.because, verdict=verdict.id, standing=list(blocked.standing)
+        )
+    return undo(call, verdict, reason=reason)
+
+
+def can_revert(verdict: Verdict) -> bool:
+    """Whether a verdict changed anything that can be put back."""
+    return bool(verdict.effects) and (verdict.op in CHANGING or verdict.op in (Op.HOLD, Op.REFUSE))
+
+
+def why_not(call: Call, verdict: Verdict) -> Blocked | None:
+    """What keeps a verdict from being reverted; None when nothing does."""
+    if verdict.reverted_by is not None:
+        return Blocked(verdict.id, "It was reverted before.", (verdict.reverted_by,))
+    if not can_revert(verdict):
+        return Blocked(verdict.id, f"A verdict of op {verdict.op} changed nothing; there is nothing to revert.", ())
+    refs = [effect.ref for effect in verdict.effects if effect.kind in ("memory", "proposal")]
+    for effect in verdict.effects:
+        moved = _moved_on(call, effect)
+        if moved is not None:
+            newer = [v.id for v in verdicts.touching(call.tx, refs, after=verdict.seq)]
+            return Blocked(verdict.id, moved, tuple(newer))
+    return None
+
+
+def _moved_on(call: Call, effect: Effect) -> str | None:
+    """Whether what an effect left is not what stands now."""
+    tx = call.tx
+    if effect.kind == "memory":
+        memory = memories.get(tx, effect.ref)
+        if memory is None or memory.status is Status.ERASED:
+            return "The memory was erased since."
+        if str(memory.revision) != effect.after:
+            return f"{memory.slug!r} is at revision {memory.revision} now; this verdict left revision {effect.after}."
+        if effect.before != "0":
+            return _identity_taken(call, effect)
+    elif effect.kind == "proposal":
+        proposal = inbox.get(tx, effect.ref)
+        if proposal is None:
+            return "The proposal is gone."
+        status, _, revision = effect.after.partition(" ")
+        if proposal.status != status or (revision and str(proposal.revision) != revision):
+            return f"{proposal.slug!r} is {proposal.status} at revision {proposal.revision} now."
+        if status == "pending" and not revision and proposal.revision != 1:
+            return f"{proposal.slug!r} was changed since, to revision {proposal.revision}."
+    elif effect.kind == "tombstone" and effect.after == "lifted":
+        return None
+    return None
+
+
+def _identity_taken(call: Call, effect: Effect) -> str | None:
+    """Whether the earlier state would stand on a name that something else has now."""
+    earlier = memories.at_revision(call.tx, effect.ref, int(effect.before))
+    if earlier is None or earlier.status is not Status.ACTIVE:
+        return None
+    standing = memories.of_identity(call.tx, earlier.scope, earlier.type, earlier.slug)
+    current = memories.get(call.tx, effect.ref)
+    if standing is None or standing.id == effect.ref or (current and current.superseded_by == standing.id):
+        return None
+    return f"{earlier.slug!r} is the name of a newer memory now."
+
+
+def undo(call: Call, verdict: Verdict, *, reason: str) -> Verdict:
+    """Put back, newest effect first, what a verdict changed."""
+    lock_reach(call, verdict.project)
+    record = Record(
+        call,
+        _UNDOES[verdict.op],
+        "verdict.reverted",
+        verdict.id,
+        verdict.project,
+        reason,
+        (RuleHit("revert", verdict.op, reason, verdict.id),),
+        memory=verdict.memory,
+        proposal=verdict.proposal,
+        source=verdict.source,
+        reverts=verdict.id,
+        detail={"reverts": verdict.id},
+    ).open()
+    if not verdicts.mark_reverted(call.tx, verdict.id, record.id):
+        raise MinutebookError("already_reverted", verdict=verdict.id)
+    reopens = any(effect.kind == "proposal" and effect.after == "merged" for effect in verdict.effects)
+    for effect in reversed(verdict.effects):
+        _put_back(call, record, verdict, effect, bury=not reopens, reason=reason)
+    if verdict.reverts is not None:
+        verdicts.unmark_reverted(call.tx, verdict.reverts)
+    return record.close()
+
+
+def _put_back(call: Call, record: Record, verdict: Verdict, effect: Effect, *, bury: bool, reason: str) -> None:
+    if effect.kind == "memory":
+        _put_back_memory(call, record, effect, bury=bury, reason=reason)
+    elif effect.kind == "proposal":
+        _put_back_proposal(call, record, verdict, effect, reason=reason)
+    elif effect.kind == "link":
+        from_id, relation, to_id = effect.ref.split(" ")
+        if effect.after == "linked":
+            record.unlink(from_id, Relation(relation), to_id)
+        else:
+            record.link(from_id, Relation(relation), to_id)
+    elif effect.kind == "tombstone":
+        tombstone = tombstones.get(call.tx, effect.ref)
+        if tombstone is not None and effect.after == "laid":
+            record.lift(tombstone)
+        elif tombstone is not None:
+            tombstones.lay_again(call.tx, tombstone.id)
+            record.effects.append(Effect("tombstone", tombstone.id, "lifted", "laid"))
+
+
+def _put_back_memory(call: Call, record: Record, effect: Effect, *, bury: bool, reason: str) -> None:
+    keys = claim_keys(call)
+    current = memories.get(call.tx, effect.ref)
+    assert current is not None
+    if effect.before == "0":
+        earlier = replace(current, status=Status.RETIRED)
+    else:
+        found = memories.at_revision(call.tx, effect.ref, int(effect.before))
+        assert found is not None
+        earlier = found
+    restored = replace(
+        earlier, revision=current.revision + 1, updated_at=call.now, seq=record.seq
+    )
+    claim = keys.claim(restored.title, restored.content)
+    record.replace(current, restored, claim)
+    if effect.before == "0" and bury:
+        record.bury(
+            Cause.RETIRED, ref=current.id, slug=current.slug, claim=claim, key=keys.own_id, reason=reason
+        )
+
+
+def _put_back_proposal(call: Call, record: Record, verdict: Verdict, effect: Effect, *, reason: str) -> None:
+    proposal = inbox.get(call.tx, effect.ref)
+    assert proposal is not None
+    if effect.after in ("merged", "rejected"):
+        inbox.reopen(call.tx, proposal, at=call.now, seq=record.seq)
+        record.effects.append(Effect("proposal", proposal.id, effect.after, "pending"))
+        return
+    if effect.before in ("", "merged", "rejected"):
+        inbox.settle(
+            call.tx,
+            proposal,
+            ProposalStatus.REJECTED,
+            memory=None,
+            reviewer=call.actor.id,
+            role=call.actor.role,
+            reason=f"reverted: {reason}",
+            edits=None,
+            at=call.now,
+            seq=record.seq,
+        )
+        record.effects.append(Effect("proposal", proposal.id, "pending", "rejected"))
+        return
+    # An update in place: its words before are in the verdict that left them.
+    earlier = _earlier_words(call, verdict, proposal.id)
+    keys = claim_keys(call)
+    put = replace(
+        proposal,
+        type=earlier.type,
+        title=earlier.title,
+        content=earlier.content,
+        rationale=earlier.rationale,
+        importance=earlier.importance or Importance.MEDIUM,
+        confidence=earlier.confidence,
+        entity=earlier.entity,
+        attribute=earlier.attribute,
+        tags=earlier.tags,
+        evidence=earlier.evidence,
+        scope=earlier.scope,
+        revision=proposal.revision + 1,
+        updated_at=call.now,
+        seq=record.seq,
+    )
+    inbox.replace(call.tx, proposal, put, keys.claim(put.title, put.content))
+    record.candidate = candidate_of(put).material()
+    record.effects.append(
+        Effect("proposal", put.id, f"pending {proposal.revision}", f"pending {put.revision}")
+    )
+
+
+def _earlier_words(call: Call, verdict: Verdict, proposal: str) -> Candidate:
+    for older in verdicts.list_(
+        call.tx, verdict.project, subject=proposal, before=verdict.seq, limit=100
+    ):
+        if older.candidate is not None and any(e.kind == "proposal" for e in older.effects):
+            return Candidate.from_material(older.candidate)
+    raise MinutebookError("newer_stands", "The words before are not kept any more.", verdict=verdict.id)
+
+

@@ -1,0 +1,1 @@
+"""Markdown and workspace files: views and letters."""

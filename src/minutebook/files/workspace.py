@@ -1,0 +1,124 @@
+"""The file that binds a directory to a project, so that memory follows the repository and not its path."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutebook.model.errors import MinutebookError
+from minutebook.model.ids import is_ulid
+from minutebook.model.text import visible
+
+FOLDER = ".minutebook"
+NAME = "workspace.toml"
+#: A valid file is a few lines.
+_MOST_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A directory and the project it belongs to."""
+
+    root: Path
+    project: str
+    name: str
+    created_at: str
+
+    @property
+    def file(self) -> Path:
+        return self.root / FOLDER / NAME
+
+
+def find(start: Path) -> Binding | None:
+    """The binding of a directory or of the nearest ancestor that has one."""
+    here = start.absolute()
+    for directory in (here, *here.parents):
+        path = directory / FOLDER / NAME
+        try:
+            os.lstat(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise _bad(path, f"cannot be read: {error.strerror}") from error
+        return read(path)
+    return None
+
+
+def read(path: Path) -> Binding:
+    """Read a workspace file. What is not valid is an error, and never regenerated: the id is the memory."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _bad(path, f"cannot be read: {error.strerror}") from error
+    if len(data) > _MOST_BYTES:
+        raise _bad(path, "is too large to be one")
+    try:
+        table = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise _bad(path, f"is not valid TOML: {error}") from error
+    project = table.get("project_id")
+    if not isinstance(project, str) or not is_ulid(project):
+        raise _bad(path, "has no valid project_id (a ULID of 26 characters)")
+    name = table.get("name", "")
+    created = table.get("created_at", "")
+    if not isinstance(name, str) or not isinstance(created, str):
+        raise _bad(path, "has a name or created_at that is not text")
+    return Binding(path.parent.parent, project, name, created)
+
+
+def create(root: Path, *, project: str, name: str, created_at: str) -> Binding:
+    """Write the workspace file, whole or not at all; an existing one is never overwritten."""
+    folder = root / FOLDER
+    path = folder / NAME
+    text = (
+        "# Binds this directory to a minutebook project. Commit it: clones, moves and worktrees keep their memory.\n"
+        f'project_id = "{project}"\n'
+        f'name = "{_quoted(name)}"\n'
+        f'created_at = "{created_at}"\n'
+    )
+    try:
+        folder.mkdir(exist_ok=True)
+        staged = folder / f".{NAME}.{os.getpid()}"
+        descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            os.write(descriptor, text.encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        try:
+            os.link(staged, path)  # fails where one exists, unlike a rename
+        finally:
+            os.unlink(staged)
+        _sync_directory(folder)
+    except FileExistsError:
+        raise MinutebookError("exists", f"{visible(str(path))} exists already; it is not overwritten.") from None
+    except OSError as error:
+        raise MinutebookError(
+            "cannot_open",
+            f"Cannot write {visible(str(path))}: {error.strerror}.",
+            hint="run init where you may write",
+        ) from error
+    return Binding(root, project, name, created_at)
+
+
+def _sync_directory(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _bad(path: Path, problem: str) -> MinutebookError:
+    return MinutebookError(
+        "bad_workspace",
+        f"{visible(str(path))} {problem}.",
+        hint="restore it from version control, or remove it by hand and run `minutebook init`",
+        path=str(path),
+    )

@@ -1,0 +1,285 @@
+"""What differs between the two databases, in one place: spelling, tokens of the schema files, error classes.
+
+Statements are written once, with `:name` parameters; nothing outside this file and the two engine rooms
+(`sqlite.py`, `postgres.py`) asks which database it is talking to.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from minutebook.model.errors import MinutebookError
+
+
+class UniqueViolation(MinutebookError):
+    """A row of that key exists already.
+
+    Operations may catch it, but only around `with tx.savepoint():`, because PostgreSQL refuses every
+    further statement of a transaction in which one has failed.
+    """
+
+    def __init__(self, message: str, *, table: str | None) -> None:
+        super().__init__("exists", message, table=table)
+        self.table = table
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What a driver's exception means: the error to raise, and what has become of the transaction."""
+
+    error: MinutebookError
+    #: The transaction fell victim to another one (deadlock, serialisation): run again, it will pass.
+    again: bool = False
+    #: The connection is gone, and the transaction with it.
+    lost: bool = False
+
+
+# ── one text, two spellings ────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One SQL text, read once: the names that it takes, and how psycopg spells it."""
+
+    names: frozenset[str]
+    psycopg: bytes
+    #: False for what changes no rows by its nature (DDL, SELECT): SQLite's count would be an older one's.
+    changes: bool
+
+
+# What must be stepped over (literals, quoted names, comments, casts), and what is looked for (:name).
+_PIECES = re.compile(
+    r"""  '(?:[^']|'')*'  |  "(?:[^"]|"")*"  |  --[^\n]*  |  /\*.*?\*/
+       |  ::  |  :([A-Za-z_][A-Za-z0-9_]*)  """,
+    re.VERBOSE | re.DOTALL,
+)
+_CHANGES = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:INSERT|UPDATE|DELETE|REPLACE|WITH)\b", re.I | re.S)
+
+
+@lru_cache(maxsize=4096)
+def statement(sql: str) -> Statement:
+    """Read a statement once; the cache makes every later use a dictionary look-up."""
+    names: set[str] = set()
+
+    def respell(piece: re.Match[str]) -> str:
+        if piece[1] is None:
+            return piece[0]
+        names.add(piece[1])
+        return f"\0({piece[1]})s"
+
+    # psycopg looks for % everywhere, in literals and comments too; NUL keeps our own ones apart.
+    psycopg = _PIECES.sub(respell, sql).replace("%", "%%").replace("\0", "%")
+    return Statement(frozenset(names), psycopg.encode(), _CHANGES.match(sql) is not None)
+
+
+def check_names(sql: str, names: frozenset[str], params: Mapping[str, Any]) -> None:
+    """Refuse a call that leaves a parameter out or brings one that the statement does not use."""
+    if params.keys() != names:
+        missing = sorted(names - params.keys())
+        unused = sorted(params.keys() - names)
+        raise MinutebookError(
+            "internal",
+            f"The statement and its parameters differ: missing {missing}, unused {unused}.",
+            sql=sql,
+        )
+
+
+# ── the dialects ───────────────────────────────────────────────────────────────────────────────────
+
+_TOKEN = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect(ABC):
+    """One database's ways. `name` is also the word in `NNNN_words.<name>.sql`."""
+
+    name: str
+    #: `${token}` of the schema files -> this database's spelling
+    tokens: Mapping[str, str] = field(hash=False)
+    #: One row when a table of the name :table exists, none otherwise.
+    table_exists: str
+
+    def render(self, template: str) -> str:
+        """Put this database's spelling in place of every `${token}` of a schema file."""
+
+        def spell(token: re.Match[str]) -> str:
+            if token[1] not in self.tokens:
+                raise MinutebookError("internal", f"A schema file uses the unknown token {token[0]}.")
+            return self.tokens[token[1]]
+
+        return _TOKEN.sub(spell, template)
+
+    def fault(self, error: Exception) -> Fault:
+        """Say what a driver's exception means; no raw one leaves the ledger layer."""
+        if isinstance(error, MinutebookError):
+            return Fault(error)
+        if isinstance(error, (TypeError, OverflowError, UnicodeError, KeyError)):
+            # Raised by either driver before the statement ran. The value is not repeated: it may be content.
+            return Fault(
+                MinutebookError("internal", f"A parameter cannot be stored ({type(error).__name__}).")
+            )
+        return self._driver_fault(error)
+
+    @abstractmethod
+    def fulltext_query(self, table: str, clause: str) -> str:
+        """The statement that ranks the rows of `texts` that match :match, of one :kind, best first.
+
+        `clause` speaks about the row `m` of `table` that the text belongs to.
+        """
+
+    @abstractmethod
+    def fulltext_match(self, terms: list[str]) -> str:
+        """The value of :match for "any of these words", each taken literally."""
+
+    @abstractmethod
+    def _driver_fault(self, error: Exception) -> Fault: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteDialect(Dialect):
+    """SQLite, through apsw."""
+
+    def fulltext_query(self, table: str, clause: str) -> str:
+        # bm25 is smaller for the better match; a word of the title counts for five of the body.
+        return f"""
+            SELECT t.ref, -bm25(fulltext, 5.0, 1.0) AS score
+              FROM fulltext JOIN texts t ON t.doc = fulltext.rowid JOIN {table} m ON m.id = t.ref
+             WHERE fulltext MATCH :match AND t.kind = :kind AND {clause}
+             ORDER BY score DESC, t.ref LIMIT :limit"""
+
+    def fulltext_match(self, terms: list[str]) -> str:
+        return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+
+    def _driver_fault(self, error: Exception) -> Fault:
+        result = getattr(error, "result", None)
+        said = f"SQLite: {error}"
+        if result == _SQLITE_CONSTRAINT:
+            if getattr(error, "extendedresult", 0) in _SQLITE_UNIQUE:
+                found = re.search(r"failed: ([A-Za-z0-9_]+)\.", str(error))
+                return Fault(UniqueViolation(said, table=found[1] if found else None))
+            return Fault(MinutebookError("internal", said))
+        code = _SQLITE_CODES.get(result, "internal") if isinstance(result, int) else "internal"
+        return Fault(MinutebookError(code, f"{_ADVICE.get(code, '')}{said}"))
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresDialect(Dialect):
+    """PostgreSQL, through psycopg."""
+
+    def fulltext_query(self, table: str, clause: str) -> str:
+        return f"""
+            SELECT t.ref, ts_rank(t.words, q.query) AS score
+              FROM (SELECT to_tsquery('english', CAST(:match AS TEXT)) AS query) q
+              JOIN texts t ON t.words @@ q.query JOIN {table} m ON m.id = t.ref
+             WHERE t.kind = :kind AND {clause}
+             ORDER BY score DESC, t.ref LIMIT :limit"""
+
+    def fulltext_match(self, terms: list[str]) -> str:
+        # Quoted words: nothing in them is an operator.
+        escaped = (term.replace("\\", "\\\\").replace("'", "''") for term in terms)
+        return " | ".join(f"'{term}'" for term in escaped)
+
+    def _driver_fault(self, error: Exception) -> Fault:
+        state: str | None = getattr(error, "sqlstate", None)
+        diagnosis = getattr(error, "diag", None)
+        # Only the primary message: the detail lines repeat the row's values.
+        said: str = getattr(diagnosis, "message_primary", None) or str(error)
+        if state is None:
+            # No answer of the server at all: the connection, or psycopg itself.
+            if type(error).__name__ in ("OperationalError", "ConnectionTimeout"):
+                return Fault(
+                    MinutebookError("io_error", f"{_ADVICE['io_error']}PostgreSQL: {said}"), lost=True
+                )
+            return Fault(MinutebookError("internal", f"PostgreSQL: {said}"))
+        said = f"PostgreSQL: {said} ({state})"
+        if state == "23505":
+            return Fault(UniqueViolation(said, table=getattr(diagnosis, "table_name", None)))
+        if state.startswith("22"):
+            said = re.sub(r'"[^"]*"', '"…"', said)  # a data exception quotes the value
+        code = _postgres_code(state)
+        return Fault(
+            MinutebookError(code, f"{_ADVICE.get(code, '')}{said}", sqlstate=state),
+            again=state in ("40001", "40P01"),
+            lost=state.startswith(("08", "57P")),
+        )
+
+
+def _postgres_code(state: str) -> str:
+    for prefix, code in _POSTGRES_CODES:
+        if state.startswith(prefix):
+            return code
+    return "internal"
+
+
+_ADVICE = {
+    "disk_full": "There is no room left; free some space and try again. ",
+    "io_error": "The disk or the database server failed; try again, then run doctor. ",
+    "ledger_damaged": "The database is damaged or is not one; restore a backup. ",
+    "ledger_busy": "The database is busy; try again. ",
+    "cannot_open": "The database cannot be opened; look at the path, the server and the permissions. ",
+}
+
+_SQLITE_CONSTRAINT = 19
+_SQLITE_UNIQUE = (2067, 1555, 2579)  # UNIQUE, PRIMARY KEY, ROWID
+_SQLITE_CODES = {
+    3: "cannot_open",  # PERM
+    5: "ledger_busy",  # BUSY
+    6: "ledger_busy",  # LOCKED
+    8: "cannot_open",  # READONLY
+    10: "io_error",  # IOERR
+    11: "ledger_damaged",  # CORRUPT
+    13: "disk_full",  # FULL
+    14: "cannot_open",  # CANTOPEN
+    26: "ledger_damaged",  # NOTADB
+}
+
+#: The first prefix that fits decides.
+_POSTGRES_CODES = (
+    ("08", "io_error"),  # connection
+    ("25006", "io_error"),  # the server is read-only (a standby)
+    ("28", "cannot_open"),  # authorisation
+    ("3D", "cannot_open"),  # no such database
+    ("40", "io_error"),  # rolled back: deadlock, serialisation; retried before anybody sees it
+    ("42501", "cannot_open"),  # privilege
+    ("53100", "disk_full"),
+    ("53", "io_error"),  # resources
+    ("55P03", "ledger_busy"),  # lock not available in time
+    ("57014", "ledger_busy"),  # statement took longer than its limit
+    ("57P", "io_error"),  # the server is going down or coming up
+    ("58", "io_error"),  # the server's disk
+    ("XX001", "ledger_damaged"),
+    ("XX002", "ledger_damaged"),
+)
+
+SQLITE = SqliteDialect(
+    name="sqlite",
+    tokens={
+        "sequence": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "text": "TEXT",
+        "int": "INTEGER",
+        "real": "REAL",
+        "blob": "BLOB",
+        "clustered": " WITHOUT ROWID",
+    },
+    table_exists="SELECT name FROM sqlite_schema WHERE type = 'table' AND name = :table",
+)
+
+POSTGRES = PostgresDialect(
+    name="postgres",
+    tokens={
+        "sequence": "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
+        "text": 'TEXT COLLATE "C"',
+        "int": "BIGINT",
+        "real": "DOUBLE PRECISION",
+        "blob": "BYTEA",
+        "clustered": "",
+    },
+    table_exists="""
+        SELECT table_name AS name FROM information_schema.tables
+         WHERE table_schema = current_schema() AND table_name = :table""",
+)

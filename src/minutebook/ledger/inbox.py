@@ -1,0 +1,343 @@
+"""Proposals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minutebook.ledger import bands, fulltext
+from minutebook.ledger.database import Tx
+from minutebook.ledger.plain import dump, dump_evidence, dump_would, load_evidence, load_tags, load_would
+from minutebook.model.inbox import Proposal, ProposalStatus, Risk
+from minutebook.model.memories import Importance, Type
+from minutebook.model.scopes import Scope, ScopeKind
+from minutebook.policy.similarity import sketch
+
+_INSERT = """
+    INSERT INTO proposals (
+        id, project_id, slug, requested_slug, agent, author_role, origin, scope_project, scope, tier, scope_agent,
+        repo_id, session_id, type, title, content, rationale, status, risk, would, importance, confidence, entity,
+        attribute, tags, evidence, observed_at, source_id, run_id, base_id, base_revision, memory_id, decided_at,
+        reviewer, reviewer_role, reason, edits, created_at, updated_at, revision, seq, claim)
+    VALUES (
+        :id, :project_id, :slug, :requested_slug, :agent, :author_role, :origin, :scope_project, :scope, :tier,
+        :scope_agent, :repo_id, :session_id, :type, :title, :content, :rationale, :status, :risk, :would,
+        :importance, :confidence, :entity, :attribute, :tags, :evidence, :observed_at, :source_id, :run_id,
+        :base_id, :base_revision, :memory_id, :decided_at, :reviewer, :reviewer_role, :reason, :edits,
+        :created_at, :updated_at, :revision, :seq, :claim)"""
+
+
+def insert(tx: Tx, proposal: Proposal, claim: str) -> None:
+    tx.run(_INSERT, **_columns(proposal, claim))
+    _derive(tx, proposal)
+
+
+def replace(tx: Tx, prior: Proposal, proposal: Proposal, claim: str) -> bool:
+    """Store a pending proposal's new words; False when it is not pending any more."""
+    changed = tx.run(
+        """UPDATE proposals SET
+               type = :type, title = :title, content = :content, rationale = :rationale, risk = :risk,
+               would = :would, importance = :importance, confidence = :confidence, entity = :entity,
+               attribute = :attribute, tags = :tags, evidence = :evidence, observed_at = :observed_at,
+               source_id = :source_id, run_id = :run_id, base_id = :base_id, base_revision = :base_revision,
+               scope_project = :scope_project, scope = :scope, tier = :tier, scope_agent = :scope_agent,
+               repo_id = :repo_id, session_id = :session_id, updated_at = :updated_at, revision = :revision,
+               seq = :seq, claim = :claim
+            WHERE id = :id AND status = 'pending' AND revision = :revision - 1""",
+        **{k: v for k, v in _columns(proposal, claim).items() if k in _REPLACED},
+    )
+    if changed:
+        _underive(tx, prior)
+        _derive(tx, proposal)
+    return bool(changed)
+
+
+_REPLACED = frozenset(
+    """id type title content rationale risk would importance confidence entity attribute tags evidence observed_at
+    source_id run_id base_id base_revision scope_project scope tier scope_agent repo_id session_id updated_at
+    revision seq claim""".split()
+)
+
+
+def settle(
+    tx: Tx,
+    proposal: Proposal,
+    status: ProposalStatus,
+    *,
+    memory: str | None,
+    reviewer: str,
+    role: str,
+    reason: str | None,
+    edits: str | None,
+    at: str,
+    seq: int,
+) -> bool:
+    """Compare and set pending to merged or rejected; False when somebody was faster."""
+    changed = tx.run(
+        """UPDATE proposals SET status = :status, memory_id = :memory, decided_at = :at, reviewer = :reviewer,
+                  reviewer_role = :role, reason = :reason, edits = :edits, updated_at = :at, seq = :seq
+            WHERE id = :id AND status = 'pending'""",
+        id=proposal.id,
+        status=status.value,
+        memory=memory,
+        at=at,
+        reviewer=reviewer,
+        role=role,
+        reason=reason,
+        edits=edits,
+        seq=seq,
+    )
+    if changed:
+        _underive(tx, proposal)
+    return bool(changed)
+
+
+def reopen(tx: Tx, proposal: Proposal, *, at: str, seq: int) -> None:
+    """Back to pending: only ever by the revert of the verdict that settled it."""
+    tx.run(
+        """UPDATE proposals SET status = 'pending', memory_id = NULL, decided_at = NULL, reviewer = NULL,
+                  reviewer_role = NULL, reason = NULL, edits = NULL, updated_at = :at, seq = :seq
+            WHERE id = :id""",
+        id=proposal.id,
+        at=at,
+        seq=seq,
+    )
+    bands.add(tx, proposal.project, proposal.id, sketch(proposal.content))
+
+
+def _derive(tx: Tx, proposal: Proposal) -> None:
+    body = proposal.content if not proposal.rationale else f"{proposal.content}\n{proposal.rationale}"
+    fulltext.put(
+        tx, ref=proposal.id, kind="proposal", project=proposal.project, title=proposal.title, body=body
+    )
+    if proposal.status is ProposalStatus.PENDING:
+        bands.add(tx, proposal.project, proposal.id, sketch(proposal.content))
+
+
+def _underive(tx: Tx, proposal: Proposal) -> None:
+    bands.remove(tx, proposal.project, proposal.id, sketch(proposal.content))
+
+
+rederive = _derive
+
+
+def get(tx: Tx, id: str) -> Proposal | None:
+    row = tx.one("SELECT * FROM proposals WHERE id = :id", id=id)
+    return None if row is None else _proposal(row)
+
+
+def by_slug(tx: Tx, project: str, slug: str) -> Proposal | None:
+    row = tx.one(
+        "SELECT * FROM proposals WHERE project_id = :project AND slug = :slug", project=project, slug=slug
+    )
+    return None if row is None else _proposal(row)
+
+
+def by_request(tx: Tx, project: str, requested: str, agent: str) -> Proposal | None:
+    """The newest proposal that this agent made under the slug it asked for, whatever slug it got."""
+    row = tx.one(
+        """SELECT * FROM proposals
+            WHERE project_id = :project AND requested_slug = :requested AND agent = :agent
+            ORDER BY id DESC LIMIT 1""",
+        project=project,
+        requested=requested,
+        agent=agent,
+    )
+    return None if row is None else _proposal(row)
+
+
+def slugs_like(tx: Tx, project: str, slug: str) -> set[str]:
+    """Slugs of the project that begin with `slug`."""
+    rows = tx.all(
+        "SELECT slug FROM proposals WHERE project_id = :project AND slug >= :slug AND slug < :end",
+        project=project,
+        slug=slug,
+        end=slug + "~",
+    )
+    return {row["slug"] for row in rows}
+
+
+def of_claim(tx: Tx, project: str, agent: str, claim: str) -> Proposal | None:
+    """A pending proposal of the same agent that says exactly this."""
+    row = tx.one(
+        """SELECT * FROM proposals
+            WHERE claim = :claim AND project_id = :project AND agent = :agent AND status = 'pending'
+            ORDER BY id LIMIT 1""",
+        claim=claim,
+        project=project,
+        agent=agent,
+    )
+    return None if row is None else _proposal(row)
+
+
+def near(tx: Tx, project: str, content: str, limit: int) -> list[Proposal]:
+    """Pending proposals whose sketch touches that of `content`."""
+    found = []
+    for ref in bands.sharing(tx, project, sketch(content), limit):
+        proposal = get(tx, ref)
+        if proposal is not None and proposal.status is ProposalStatus.PENDING:
+            found.append(proposal)
+    return found
+
+
+def list_(
+    tx: Tx,
+    project: str,
+    *,
+    status: str | None,
+    type: str | None = None,
+    agent: str | None = None,
+    risk: str | None = None,
+    run: str | None = None,
+    after: str | None = None,
+    limit: int,
+) -> list[Proposal]:
+    """Newest first; `after` is the id of the last one seen."""
+    clause, params = "", {}
+    wanted = {"status": status, "type": type, "agent": agent, "risk": risk, "run_id": run}
+    for column, value in wanted.items():
+        if value is not None:
+            clause += f" AND {column} = :{column}"
+            params[column] = value
+    if after is not None:
+        clause += " AND id < :after"
+        params["after"] = after
+    rows = tx.all(
+        f"SELECT * FROM proposals WHERE project_id = :project{clause} ORDER BY id DESC LIMIT :limit",
+        project=project,
+        limit=limit,
+        **params,
+    )
+    return [_proposal(row) for row in rows]
+
+
+def waiting(tx: Tx, project: str) -> list[dict[str, Any]]:
+    """Pending proposals by type and risk, with the age of the oldest."""
+    return tx.all(
+        """SELECT type, risk, count(*) AS n, min(created_at) AS oldest FROM proposals
+            WHERE project_id = :project AND status = 'pending' GROUP BY type, risk ORDER BY type, risk""",
+        project=project,
+    )
+
+
+def counts(tx: Tx, project: str) -> dict[str, int]:
+    rows = tx.all(
+        "SELECT status, count(*) AS n FROM proposals WHERE project_id = :project GROUP BY status ORDER BY status",
+        project=project,
+    )
+    return {row["status"]: row["n"] for row in rows}
+
+
+def all_ids(tx: Tx) -> list[str]:
+    return [row["id"] for row in tx.all("SELECT id FROM proposals ORDER BY id")]
+
+
+def blank(tx: Tx, proposal: Proposal, *, placeholder: str) -> None:
+    """Take the words out of a proposal; who, when and what became of it stay."""
+    if proposal.status is ProposalStatus.PENDING:
+        _underive(tx, proposal)
+    fulltext.remove(tx, proposal.id)
+    tx.run(
+        """UPDATE proposals SET title = :gone, content = :gone, rationale = NULL, entity = NULL, attribute = NULL,
+                  tags = '[]', evidence = '[]', edits = NULL, reason = NULL, claim = '', slug = :slug,
+                  requested_slug = :slug
+            WHERE id = :id""",
+        id=proposal.id,
+        gone=placeholder,
+        slug=f"erased-{proposal.id.lower()}",
+    )
+
+
+def _columns(proposal: Proposal, claim: str) -> dict[str, Any]:
+    scope = proposal.scope
+    return {
+        "id": proposal.id,
+        "project_id": proposal.project,
+        "slug": proposal.slug,
+        "requested_slug": proposal.requested_slug,
+        "agent": proposal.agent,
+        "author_role": proposal.author_role,
+        "origin": proposal.origin,
+        "scope_project": scope.project,
+        "scope": scope.kind.value,
+        "tier": scope.tier,
+        "scope_agent": scope.agent,
+        "repo_id": scope.repo,
+        "session_id": scope.session,
+        "type": proposal.type.value,
+        "title": proposal.title,
+        "content": proposal.content,
+        "rationale": proposal.rationale,
+        "status": proposal.status.value,
+        "risk": proposal.risk.value,
+        "would": dump_would(proposal.would),
+        "importance": proposal.importance.value,
+        "confidence": proposal.confidence,
+        "entity": proposal.entity,
+        "attribute": proposal.attribute,
+        "tags": dump(proposal.tags) if proposal.tags else "[]",
+        "evidence": dump_evidence(proposal.evidence),
+        "observed_at": proposal.observed_at,
+        "source_id": proposal.source,
+        "run_id": proposal.run,
+        "base_id": proposal.base,
+        "base_revision": proposal.base_revision,
+        "memory_id": proposal.memory,
+        "decided_at": proposal.decided_at,
+        "reviewer": proposal.reviewer,
+        "reviewer_role": proposal.reviewer_role,
+        "reason": proposal.reason,
+        "edits": proposal.edits,
+        "created_at": proposal.created_at,
+        "updated_at": proposal.updated_at,
+        "revision": proposal.revision,
+        "seq": proposal.seq,
+        "claim": claim,
+    }
+
+
+def _proposal(row: dict[str, Any]) -> Proposal:
+    return Proposal(
+        id=row["id"],
+        project=row["project_id"],
+        slug=row["slug"],
+        requested_slug=row["requested_slug"],
+        agent=row["agent"],
+        author_role=row["author_role"],
+        origin=row["origin"],
+        type=Type(row["type"]),
+        title=row["title"],
+        content=row["content"],
+        scope=Scope(
+            ScopeKind(row["scope"]),
+            row["scope_project"],
+            row["tier"],
+            row["scope_agent"],
+            row["repo_id"],
+            row["session_id"],
+        ),
+        status=ProposalStatus(row["status"]),
+        risk=Risk(row["risk"]),
+        would=load_would(row["would"]),
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        revision=row["revision"],
+        rationale=row["rationale"],
+        importance=Importance(row["importance"]),
+        confidence=row["confidence"],
+        entity=row["entity"],
+        attribute=row["attribute"],
+        tags=load_tags(row["tags"]),
+        evidence=load_evidence(row["evidence"]),
+        observed_at=row["observed_at"],
+        source=row["source_id"],
+        run=row["run_id"],
+        base=row["base_id"],
+        base_revision=row["base_revision"],
+        decided_at=row["decided_at"],
+        reviewer=row["reviewer"],
+        reviewer_role=row["reviewer_role"],
+        reason=row["reason"],
+        memory=row["memory_id"],
+        edits=row["edits"],
+        seq=row["seq"],
+    )

@@ -1,0 +1,46 @@
+"""Relations between memories."""
+
+from __future__ import annotations
+
+from minutebook.ledger.database import Tx
+from minutebook.model.memories import Link, Relation
+
+
+def add(tx: Tx, *, from_id: str, relation: Relation, to_id: str, by: str, at: str, seq: int) -> bool:
+    """Link two memories; False when they are linked that way already."""
+    return bool(
+        tx.run(
+            """INSERT INTO memory_links (from_id, relation, to_id, created_by, created_at, seq)
+               VALUES (:from_id, :relation, :to_id, :by, :at, :seq) ON CONFLICT DO NOTHING""",
+            from_id=from_id,
+            relation=relation.value,
+            to_id=to_id,
+            by=by,
+            at=at,
+            seq=seq,
+        )
+    )
+
+
+def remove(tx: Tx, *, from_id: str, relation: Relation, to_id: str) -> bool:
+    return bool(
+        tx.run(
+            "DELETE FROM memory_links WHERE from_id = :from_id AND relation = :relation AND to_id = :to_id",
+            from_id=from_id,
+            relation=relation.value,
+            to_id=to_id,
+        )
+    )
+
+
+def of(tx: Tx, id: str) -> list[Link]:
+    """Links from and to a memory."""
+    rows = tx.all(
+        """SELECT from_id, relation, to_id, created_by, created_at FROM memory_links
+            WHERE from_id = :id OR to_id = :id ORDER BY seq, relation, from_id, to_id""",
+        id=id,
+    )
+    return [
+        Link(row["from_id"], Relation(row["relation"]), row["to_id"], row["created_by"], row["created_at"])
+        for row in rows
+    ]

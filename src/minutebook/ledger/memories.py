@@ -1,0 +1,535 @@
+"""Memories and their revisions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import replace as changed
+from typing import Any
+
+from minutebook.ledger import bands, fulltext
+from minutebook.ledger.database import Tx
+from minutebook.ledger.plain import (
+    dump,
+    dump_evidence,
+    dump_state,
+    load_evidence,
+    load_state,
+    load_tags,
+)
+from minutebook.ledger.visibility import Reader, visible
+from minutebook.model.memories import (
+    GOVERNING,
+    Importance,
+    Memory,
+    MemoryLine,
+    Revision,
+    Status,
+    Type,
+)
+from minutebook.model.scopes import Scope, ScopeKind
+from minutebook.policy.similarity import sketch
+
+_INSERT = """
+    INSERT INTO memories (
+        id, project_id, scope, tier, agent, repo_id, session_id, type, slug, title, content, summary, rationale,
+        status, importance, confidence, entity, attribute, tags, evidence, author, author_role, origin,
+        decided_by, decided_role, proposal_id, source_id, run_id, superseded_by, observed_at, verified_at,
+        created_at, updated_at, revision, created_seq, seq, claim)
+    VALUES (
+        :id, :project_id, :scope, :tier, :agent, :repo_id, :session_id, :type, :slug, :title, :content, :summary,
+        :rationale, :status, :importance, :confidence, :entity, :attribute, :tags, :evidence, :author,
+        :author_role, :origin, :decided_by, :decided_role, :proposal_id, :source_id, :run_id, :superseded_by,
+        :observed_at, :verified_at, :created_at, :updated_at, :revision, :seq, :seq, :claim)"""
+
+# The revision is compared and set: a memory that moved on since it was read is not overwritten.
+_UPDATE = """
+    UPDATE memories SET
+        project_id = :project_id, scope = :scope, tier = :tier, agent = :agent, repo_id = :repo_id,
+        session_id = :session_id, type = :type, slug = :slug, title = :title, content = :content,
+        summary = :summary, rationale = :rationale, status = :status, importance = :importance,
+        confidence = :confidence, entity = :entity, attribute = :attribute, tags = :tags, evidence = :evidence,
+        author = :author, author_role = :author_role, origin = :origin, decided_by = :decided_by,
+        decided_role = :decided_role, proposal_id = :proposal_id, source_id = :source_id, run_id = :run_id,
+        superseded_by = :superseded_by, observed_at = :observed_at, verified_at = :verified_at,
+        created_at = :created_at, updated_at = :updated_at, revision = :revision, seq = :seq, claim = :claim
+     WHERE id = :id AND revision = :revision - 1"""
+
+
+def insert(tx: Tx, memory: Memory, claim: str, verdict: str) -> None:
+    """Store a new memory with its first revision, tags, text and sketch."""
+    tx.run(_INSERT, **_columns(memory, claim))
+    _add_tags(tx, memory.id, memory.tags)
+    _keep_revision(tx, memory, verdict)
+    _derive(tx, memory)
+
+
+def replace(tx: Tx, prior: Memory, memory: Memory, claim: str, verdict: str) -> bool:
+    """Store the next revision of a memory; False when it has moved on from `prior`."""
+    if not tx.run(_UPDATE, **_columns(memory, claim)):
+        return False
+    if prior.tags != memory.tags:
+        tx.run("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
+        _add_tags(tx, memory.id, memory.tags)
+    _keep_revision(tx, memory, verdict)
+    underive(tx, prior)
+    _derive(tx, memory)
+    return True
+
+
+def _keep_revision(tx: Tx, memory: Memory, verdict: str) -> None:
+    tx.run(
+        """INSERT INTO revisions (memory_id, revision, seq, verdict_id, state)
+           VALUES (:id, :revision, :seq, :verdict, :state)""",
+        id=memory.id,
+        revision=memory.revision,
+        seq=memory.seq,
+        verdict=verdict,
+        state=dump_state(memory),
+    )
+
+
+def _add_tags(tx: Tx, ref: str, tags: Sequence[str]) -> None:
+    for tag in tags:
+        tx.run("INSERT INTO tags (ref, tag) VALUES (:ref, :tag) ON CONFLICT DO NOTHING", ref=ref, tag=tag)
+
+
+def _derive(tx: Tx, memory: Memory) -> None:
+    """Make the memory findable. Only what stands can be a duplicate; what is past can still be searched."""
+    if memory.status is Status.ERASED:
+        fulltext.remove(tx, memory.id)
+        return
+    body = memory.content
+    for more in (memory.rationale, memory.summary, " ".join(memory.tags)):
+        if more:
+            body += "\n" + more
+    fulltext.put(
+        tx, ref=memory.id, kind="memory", project=memory.scope.project, title=memory.title, body=body
+    )
+    if memory.status is Status.ACTIVE:
+        bands.add(tx, memory.scope.project, memory.id, sketch(memory.content))
+
+
+def underive(tx: Tx, memory: Memory) -> None:
+    """Take away the sketch of a memory as it stood."""
+    if memory.status is Status.ACTIVE:
+        bands.remove(tx, memory.scope.project, memory.id, sketch(memory.content))
+
+
+def rederive(tx: Tx, memory: Memory) -> None:
+    """Build the derived rows of a memory anew."""
+    _add_tags(tx, memory.id, memory.tags)
+    _derive(tx, memory)
+
+
+def get(tx: Tx, id: str) -> Memory | None:
+    row = tx.one("SELECT * FROM memories WHERE id = :id", id=id)
+    return None if row is None else _memory(row)
+
+
+def seen_by(tx: Tx, id: str, reader: Reader) -> Memory | None:
+    """A memory by id, if the reader may see it."""
+    clause, params = visible(reader)
+    row = tx.one(f"SELECT m.* FROM memories m WHERE m.id = :id AND {clause}", id=id, **params)
+    return None if row is None else _memory(row)
+
+
+def named(tx: Tx, slug: str, reader: Reader, *, governing: bool | None, active: bool = True) -> list[Memory]:
+    """Memories of a slug that the reader may see, deepest scope first."""
+    clause, params = visible(reader)
+    if active:
+        clause += " AND m.status = 'active'"
+    if governing is not None:
+        clause += f" AND m.type {'IN' if governing else 'NOT IN'} ({_list(GOVERNING)})"
+    rows = tx.all(
+        f"SELECT m.* FROM memories m WHERE m.slug = :slug AND {clause} ORDER BY m.id DESC LIMIT 20",
+        slug=slug,
+        **params,
+    )
+    return sorted((_memory(row) for row in rows), key=lambda m: -m.scope.depth)
+
+
+def of_identity(tx: Tx, scope: Scope, type: Type, slug: str) -> Memory | None:
+    """The active memory of an identity."""
+    row = tx.one(
+        """SELECT * FROM memories
+            WHERE project_id = :project AND scope = :scope AND tier = :tier AND agent = :agent
+              AND repo_id = :repo AND session_id = :session AND type = :type AND slug = :slug
+              AND status = 'active'""",
+        type=type,
+        slug=slug,
+        **_place(scope),
+    )
+    return None if row is None else _memory(row)
+
+
+def slugs_like(tx: Tx, scope: Scope, type: Type, slug: str) -> set[str]:
+    """Active slugs of the identity's place that begin with `slug`."""
+    rows = tx.all(
+        """SELECT slug FROM memories
+            WHERE project_id = :project AND scope = :scope AND tier = :tier AND agent = :agent
+              AND repo_id = :repo AND session_id = :session AND type = :type AND status = 'active'
+              AND slug >= :slug AND slug < :end""",
+        type=type,
+        slug=slug,
+        end=slug + "~",
+        **_place(scope),
+    )
+    return {row["slug"] for row in rows}
+
+
+def of_claim(tx: Tx, scope: Scope, claim: str) -> list[Memory]:
+    """Active memories of a scope that say exactly this."""
+    rows = tx.all(
+        """SELECT * FROM memories
+            WHERE claim = :claim AND project_id = :project AND scope = :scope AND tier = :tier
+              AND agent = :agent AND repo_id = :repo AND session_id = :session AND status = 'active'
+            ORDER BY id LIMIT 5""",
+        claim=claim,
+        **_place(scope),
+    )
+    return [_memory(row) for row in rows]
+
+
+def of_slot(tx: Tx, scope: Scope, entity: str, attribute: str) -> list[Memory]:
+    """Active memories of a scope that fill the same slot."""
+    rows = tx.all(
+        """SELECT * FROM memories
+            WHERE project_id = :project AND entity = :entity AND attribute = :attribute AND scope = :scope
+              AND tier = :tier AND agent = :agent AND repo_id = :repo AND session_id = :session
+              AND status = 'active'
+            ORDER BY id LIMIT 6""",
+        entity=entity,
+        attribute=attribute,
+        **_place(scope),
+    )
+    return [_memory(row) for row in rows]
+
+
+def near(tx: Tx, scope: Scope, content: str, limit: int) -> list[Memory]:
+    """Active memories of the same place whose sketch touches that of `content`."""
+    found = []
+    for ref in bands.sharing(tx, scope.project, sketch(content), limit):
+        memory = get(tx, ref)
+        if memory is not None and memory.scope == scope and memory.status is Status.ACTIVE:
+            found.append(memory)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What a listing is narrowed to."""
+
+    governing: bool | None = None
+    type: str | None = None
+    status: str | None = "active"
+    scope: str | None = None
+    agent: str | None = None
+    author: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: str | None = None
+    run: str | None = None
+    since: str | None = None
+    until: str | None = None
+
+
+def list_(tx: Tx, reader: Reader, wanted: Filter, *, after: str | None, limit: int) -> list[MemoryLine]:
+    """Newest first; `after` is the id of the last one seen."""
+    clause, params = visible(reader)
+    clause += narrow(wanted, params)
+    if after is not None:
+        clause += " AND m.id < :after"
+        params["after"] = after
+    rows = tx.all(
+        f"""SELECT {_LINE}, CASE WHEN {CONTESTED} THEN 1 ELSE 0 END AS contested
+              FROM memories m WHERE {clause} ORDER BY m.id DESC LIMIT :limit""",
+        limit=limit,
+        **params,
+    )
+    return [_line(row) for row in rows]
+
+
+#: A standing memory that another standing memory contradicts. Asked of the links, so that it never goes stale.
+CONTESTED = """m.status = 'active' AND EXISTS (
+    SELECT 1 FROM memory_links l JOIN memories o
+        ON o.id = CASE WHEN l.from_id = m.id THEN l.to_id ELSE l.from_id END
+     WHERE l.relation = 'contradicts' AND (l.from_id = m.id OR l.to_id = m.id) AND o.status = 'active')"""
+
+
+def contested(tx: Tx, id: str) -> bool:
+    row = tx.one(f"SELECT 1 AS yes FROM memories m WHERE m.id = :id AND {CONTESTED}", id=id)
+    return row is not None
+
+
+def narrow(wanted: Filter, params: dict[str, Any]) -> str:
+    clause = ""
+    if wanted.governing is not None:
+        clause += f" AND m.type {'IN' if wanted.governing else 'NOT IN'} ({_list(GOVERNING)})"
+    if wanted.status == "contradicted":
+        clause += f" AND {CONTESTED}"
+    elif wanted.status is not None and wanted.status != "all":
+        clause += " AND m.status = :status"
+        params["status"] = wanted.status
+    for column in ("type", "scope", "agent", "author", "importance"):
+        value = getattr(wanted, column)
+        if value is not None:
+            clause += f" AND m.{column} = :{column}"
+            params[column] = value
+    if wanted.run is not None:
+        clause += " AND m.run_id = :run"
+        params["run"] = wanted.run
+    if wanted.since is not None:
+        clause += " AND m.updated_at >= :since"
+        params["since"] = wanted.since
+    if wanted.until is not None:
+        clause += " AND m.updated_at <= :until"
+        params["until"] = wanted.until
+    for index, tag in enumerate(wanted.tags):
+        clause += f" AND EXISTS (SELECT 1 FROM tags w WHERE w.ref = m.id AND w.tag = :tag{index})"
+        params[f"tag{index}"] = tag
+    return clause
+
+
+_LINE = """m.id, m.project_id, m.scope, m.tier, m.agent, m.repo_id, m.session_id, m.type, m.slug, m.title,
+    m.status, m.importance, m.author, m.tags, m.revision, m.created_at, m.updated_at"""
+
+
+def standing_in(tx: Tx, reader: Reader) -> list[tuple[Scope, MemoryLine]]:
+    """Every active memory that the reader may see with its scope, oldest first."""
+    clause, params = visible(reader)
+    rows = tx.all(
+        f"""SELECT {_LINE}, 0 AS contested FROM memories m
+             WHERE m.status = 'active' AND {clause} ORDER BY m.created_seq""",
+        **params,
+    )
+    return [(scope_of(row), _line(row)) for row in rows]
+
+
+def namesakes(tx: Tx, reader: Reader, ids: Sequence[str]) -> list[tuple[int, MemoryLine]]:
+    """Active memories the reader may see that bear the type and slug of one of these, with their depth."""
+    if not ids:
+        return []
+    names = {f"i{index}": id for index, id in enumerate(ids)}
+    clause, params = visible(reader)
+    rows = tx.all(
+        f"""SELECT {_LINE}, 0 AS contested FROM memories m
+             WHERE m.status = 'active' AND {clause}
+               AND EXISTS (SELECT 1 FROM memories f WHERE f.type = m.type AND f.slug = m.slug
+                              AND f.id IN ({", ".join(":" + name for name in names)}))""",
+        **names,
+        **params,
+    )
+    return [(scope_of(row).depth, _line(row)) for row in rows]
+
+
+def counts(tx: Tx, project: str) -> dict[str, int]:
+    rows = tx.all(
+        """SELECT status, count(*) AS n FROM memories WHERE project_id = :project
+            GROUP BY status ORDER BY status""",
+        project=project,
+    )
+    return {row["status"]: row["n"] for row in rows}
+
+
+def supersession_chain(tx: Tx, id: str) -> set[str]:
+    """Ids that follow `id` by supersession, itself included."""
+    rows = tx.all(
+        """WITH RECURSIVE chain (id) AS (
+               SELECT CAST(:id AS TEXT)
+               UNION SELECT m.superseded_by FROM memories m JOIN chain ON m.id = chain.id
+                WHERE m.superseded_by IS NOT NULL)
+           SELECT id FROM chain""",
+        id=id,
+    )
+    return {row["id"] for row in rows}
+
+
+def revisions(tx: Tx, id: str) -> list[Revision]:
+    rows = tx.all(
+        """SELECT r.memory_id, r.revision, r.seq, r.verdict_id, r.state, v.at, v.actor, v.op
+             FROM revisions r JOIN verdicts v ON v.id = r.verdict_id
+            WHERE r.memory_id = :id ORDER BY r.revision""",
+        id=id,
+    )
+    return [
+        Revision(
+            memory=row["memory_id"],
+            revision=row["revision"],
+            seq=row["seq"],
+            verdict=row["verdict_id"],
+            at=row["at"],
+            actor=row["actor"],
+            op=row["op"],
+            state=load_state(row["state"], id=row["memory_id"], revision=row["revision"], seq=row["seq"]),
+        )
+        for row in rows
+    ]
+
+
+def at_revision(tx: Tx, id: str, revision: int) -> Memory | None:
+    row = tx.one(
+        "SELECT revision, seq, state FROM revisions WHERE memory_id = :id AND revision = :revision",
+        id=id,
+        revision=revision,
+    )
+    return None if row is None else load_state(row["state"], id=id, revision=row["revision"], seq=row["seq"])
+
+
+def all_ids(tx: Tx) -> list[str]:
+    return [row["id"] for row in tx.all("SELECT id FROM memories ORDER BY id")]
+
+
+def blank(tx: Tx, id: str, *, placeholder: str) -> None:
+    """Take the words out of a memory's row and revisions; ids, times and names stay."""
+    tx.run(
+        """UPDATE memories SET title = :gone, content = :gone, summary = NULL, rationale = NULL, entity = NULL,
+                               attribute = NULL, tags = '[]', evidence = '[]', slug = :slug, claim = ''
+            WHERE id = :id""",
+        id=id,
+        gone=placeholder,
+        slug=f"erased-{id.lower()}",
+    )
+    tx.run("DELETE FROM tags WHERE ref = :id", id=id)
+    for row in tx.all("SELECT revision, seq, state FROM revisions WHERE memory_id = :id", id=id):
+        old = load_state(row["state"], id=id, revision=row["revision"], seq=row["seq"])
+        tx.run(
+            "UPDATE revisions SET state = :state WHERE memory_id = :id AND revision = :revision",
+            id=id,
+            revision=row["revision"],
+            state=dump_state(blanked(old, placeholder)),
+        )
+
+
+def blanked(memory: Memory, placeholder: str) -> Memory:
+    return changed(
+        memory,
+        title=placeholder,
+        content=placeholder,
+        slug=f"erased-{memory.id.lower()}",
+        summary=None,
+        rationale=None,
+        entity=None,
+        attribute=None,
+        tags=(),
+        evidence=(),
+    )
+
+
+def _place(scope: Scope) -> dict[str, str]:
+    return {
+        "project": scope.project,
+        "scope": scope.kind,
+        "tier": scope.tier,
+        "agent": scope.agent,
+        "repo": scope.repo,
+        "session": scope.session,
+    }
+
+
+def _list(types: frozenset[Type]) -> str:
+    return ", ".join(f"'{member.value}'" for member in sorted(types))
+
+
+def _columns(memory: Memory, claim: str) -> dict[str, Any]:
+    scope = memory.scope
+    return {
+        "id": memory.id,
+        "project_id": scope.project,
+        "scope": scope.kind.value,
+        "tier": scope.tier,
+        "agent": scope.agent,
+        "repo_id": scope.repo,
+        "session_id": scope.session,
+        "type": memory.type.value,
+        "slug": memory.slug,
+        "title": memory.title,
+        "content": memory.content,
+        "summary": memory.summary,
+        "rationale": memory.rationale,
+        "status": memory.status.value,
+        "importance": memory.importance.value,
+        "confidence": memory.confidence,
+        "entity": memory.entity,
+        "attribute": memory.attribute,
+        "tags": dump(memory.tags) if memory.tags else "[]",
+        "evidence": dump_evidence(memory.evidence),
+        "author": memory.author,
+        "author_role": memory.author_role,
+        "origin": memory.origin,
+        "decided_by": memory.decided_by,
+        "decided_role": memory.decided_role,
+        "proposal_id": memory.proposal,
+        "source_id": memory.source,
+        "run_id": memory.run,
+        "superseded_by": memory.superseded_by,
+        "observed_at": memory.observed_at,
+        "verified_at": memory.verified_at,
+        "created_at": memory.created_at,
+        "updated_at": memory.updated_at,
+        "revision": memory.revision,
+        "seq": memory.seq,
+        "claim": claim,
+    }
+
+
+def scope_of(row: dict[str, Any]) -> Scope:
+    return Scope(
+        ScopeKind(row["scope"]),
+        row["project_id"],
+        row["tier"],
+        row["agent"],
+        row["repo_id"],
+        row["session_id"],
+    )
+
+
+def _memory(row: dict[str, Any]) -> Memory:
+    return Memory(
+        id=row["id"],
+        scope=scope_of(row),
+        type=Type(row["type"]),
+        slug=row["slug"],
+        title=row["title"],
+        content=row["content"],
+        status=Status(row["status"]),
+        author=row["author"],
+        author_role=row["author_role"],
+        origin=row["origin"],
+        decided_by=row["decided_by"],
+        decided_role=row["decided_role"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        revision=row["revision"],
+        summary=row["summary"],
+        rationale=row["rationale"],
+        importance=Importance(row["importance"]),
+        confidence=row["confidence"],
+        entity=row["entity"],
+        attribute=row["attribute"],
+        tags=load_tags(row["tags"]),
+        evidence=load_evidence(row["evidence"]),
+        proposal=row["proposal_id"],
+        source=row["source_id"],
+        run=row["run_id"],
+        superseded_by=row["superseded_by"],
+        observed_at=row["observed_at"],
+        verified_at=row["verified_at"],
+        seq=row["seq"],
+    )
+
+
+def _line(row: dict[str, Any]) -> MemoryLine:
+    return MemoryLine(
+        id=row["id"],
+        type=Type(row["type"]),
+        slug=row["slug"],
+        title=row["title"],
+        scope=str(scope_of(row)),
+        status="contradicted" if row["contested"] else row["status"],
+        importance=Importance(row["importance"]),
+        author=row["author"],
+        tags=load_tags(row["tags"]),
+        revision=row["revision"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

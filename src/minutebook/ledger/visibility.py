@@ -1,0 +1,39 @@
+"""Which memories a caller can see: the one clause that every read of memories carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from minutebook.model.actors import Role
+from minutebook.model.memories import CROSS_TEAM
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Whose eyes a read is made with: a project, and the agent if it is one."""
+
+    project: str
+    #: an agent's id; None for somebody who may see all agents' memory
+    agent: str | None = None
+
+    @classmethod
+    def of(cls, actor_id: str, role: Role, project: str) -> Reader:
+        return cls(project, actor_id if role is Role.AGENT else None)
+
+
+def visible(reader: Reader, alias: str = "m") -> tuple[str, dict[str, Any]]:
+    """A clause over memories, and its parameters.
+
+    An agent sees what is global, what is its project's, its own two tiers, and what other agents of the
+    project tagged cross-team. Nobody sees another project through it.
+    """
+    clause = f"{alias}.project_id IN (:reader_project, 'global')"
+    params: dict[str, Any] = {"reader_project": reader.project}
+    if reader.agent is not None:
+        clause += f"""
+           AND ({alias}.scope <> 'agent' OR {alias}.agent = :reader_agent
+                OR ({alias}.project_id = :reader_project
+                    AND EXISTS (SELECT 1 FROM tags t WHERE t.ref = {alias}.id AND t.tag = '{CROSS_TEAM}')))"""
+        params["reader_agent"] = reader.agent
+    return clause, params

@@ -1,0 +1,137 @@
+"""Everything that can go wrong, once: a closed table of codes, each of one kind.
+
+HTTP status and exit code follow from the kind, so that no surface decides for itself.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What sort of failure it is, and so what a caller can do about it."""
+
+    INVALID = "invalid"  # change the request
+    DENIED = "denied"  # ask someone with the role
+    NOT_FOUND = "not_found"  # name something else
+    CONFLICT = "conflict"  # look at the current state, then decide again
+    REFUSED = "refused"  # the controller judged it and said no; the verdict is recorded
+    LIMIT = "limit"  # send less, or later
+    UNAVAILABLE = "unavailable"  # nothing is wrong with the request; try again, or run doctor
+    INTERNAL = "internal"  # a defect of ours
+
+
+EXIT_CODES: dict[Kind, int] = {
+    Kind.INTERNAL: 1,
+    Kind.INVALID: 2,
+    Kind.NOT_FOUND: 3,
+    Kind.DENIED: 4,
+    Kind.CONFLICT: 5,
+    Kind.REFUSED: 6,
+    Kind.LIMIT: 7,
+    Kind.UNAVAILABLE: 8,
+}
+
+HTTP_STATUS: dict[Kind, int] = {
+    Kind.INTERNAL: 500,
+    Kind.INVALID: 400,
+    Kind.NOT_FOUND: 404,
+    Kind.DENIED: 403,
+    Kind.CONFLICT: 409,
+    Kind.REFUSED: 422,
+    Kind.LIMIT: 429,
+    Kind.UNAVAILABLE: 503,
+}
+
+#: code -> (kind, what it means, in a sentence a user could read)
+CODES: dict[str, tuple[Kind, str]] = {
+    # the request
+    "invalid_input": (Kind.INVALID, "A parameter is missing, unknown, or not of its type."),
+    "unknown_operation": (Kind.INVALID, "There is no operation of that name."),
+    "unknown_type": (Kind.INVALID, "The memory type is not in the closed list."),
+    "unknown_scope": (Kind.INVALID, "The scope is not in the closed list, or lacks what it needs."),
+    "unknown_role": (Kind.INVALID, "The role is not in the closed list."),
+    "blank_field": (Kind.INVALID, "A required text is empty once white space is taken away."),
+    "bad_slug": (Kind.INVALID, "Nothing usable as a slug remains of the text."),
+    "bad_name": (Kind.INVALID, "The name is empty, too long, or not one plain line."),
+    "no_project": (Kind.INVALID, "The call needs a project and none was named or found."),
+    "bad_workspace": (Kind.INVALID, "The workspace file is not valid; it is never regenerated."),
+    "bad_setting": (Kind.INVALID, "A setting has a value that cannot be used."),
+    "bad_archive": (Kind.INVALID, "The archive cannot be read as one of ours, whole."),
+    # who asks
+    "not_allowed": (Kind.DENIED, "The actor's role is too small for this operation."),
+    "own_proposal": (Kind.DENIED, "Nobody approves a proposal of their own."),
+    "other_project": (Kind.DENIED, "The caller is bound to another project."),
+    "other_agent": (Kind.DENIED, "The caller cannot act for, or change what belongs to, another agent."),
+    # what is named
+    "not_found": (Kind.NOT_FOUND, "There is nothing of that name here."),
+    # the present state
+    "slug_decided": (Kind.CONFLICT, "This agent's proposal of that slug is already merged or rejected."),
+    "already_decided": (Kind.CONFLICT, "The proposal is not pending any more."),
+    "stale_base": (Kind.CONFLICT, "What the proposal would change has changed since."),
+    "stale_revision": (Kind.CONFLICT, "The memory has a newer revision than the one edited."),
+    "bad_transition": (Kind.CONFLICT, "The status cannot change that way."),
+    "cycle": (Kind.CONFLICT, "A decision cannot, directly or in turn, supersede itself."),
+    "newer_stands": (Kind.CONFLICT, "Something newer stands on what would be reverted."),
+    "already_reverted": (Kind.CONFLICT, "The verdict was reverted before."),
+    "key_reused": (Kind.CONFLICT, "The idempotency key was used for another request."),
+    "exists": (Kind.CONFLICT, "Something of that name exists already."),
+    "ambiguous": (Kind.CONFLICT, "The name fits more than one thing."),
+    "erased": (Kind.CONFLICT, "The content was erased and cannot be used."),
+    # the controller's no (its verdict is committed before the error is raised)
+    "secret": (Kind.REFUSED, "The text holds what looks like a credential; nothing of it was kept."),
+    "tombstoned": (Kind.REFUSED, "The claim was rejected, retired or erased before."),
+    "unsafe_text": (Kind.REFUSED, "The text holds characters that hide or reorder what a reader sees."),
+    # limits
+    "too_large": (Kind.LIMIT, "A text is longer than its limit."),
+    "too_many": (Kind.LIMIT, "A list is longer than its limit."),
+    "rate_limited": (Kind.LIMIT, "The actor wrote more than its share in the last minute."),
+    # the house
+    "ledger_busy": (Kind.UNAVAILABLE, "Another process owns the ledger."),
+    "ledger_gone": (Kind.UNAVAILABLE, "The ledger's files were moved, replaced or deleted under us."),
+    "ledger_newer": (Kind.UNAVAILABLE, "The ledger was written by a newer minutebook."),
+    "ledger_damaged": (Kind.UNAVAILABLE, "The database reports damage, or is not a ledger of ours."),
+    "ledger_closed": (Kind.UNAVAILABLE, "The ledger was closed."),
+    "cannot_open": (Kind.UNAVAILABLE, "The ledger cannot be opened or created there."),
+    "disk_full": (Kind.UNAVAILABLE, "There is no room on the disk; nothing was written."),
+    "io_error": (Kind.UNAVAILABLE, "The disk or the database server failed."),
+    "missing_extra": (Kind.UNAVAILABLE, "An optional part is not installed."),
+    "backup_failed": (Kind.UNAVAILABLE, "The backup could not be made or did not pass its check."),
+    # us
+    "forbidden_open": (Kind.INTERNAL, "Our own process tried to open the database files by another way."),
+    "internal": (Kind.INTERNAL, "Something failed that should not have; the ledger is unchanged."),
+}
+
+
+class MinutebookError(Exception):
+    """The one error type. `code` is of the closed table; the kind follows from it."""
+
+    #: True where what was written before the error must stay (see Refusal).
+    recorded = False
+
+    def __init__(self, code: str, message: str | None = None, **details: Any) -> None:
+        kind, meaning = CODES[code]
+        self.code = code
+        self.kind = kind
+        self.message = message or meaning
+        self.details = details
+        super().__init__(self.message)
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.kind]
+
+    @property
+    def http_status(self) -> int:
+        return HTTP_STATUS[self.kind]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The one shape in which an error leaves the house."""
+        return {"code": self.code, "message": self.message, "details": self.details}
+
+
+class Refusal(MinutebookError):
+    """The controller's no. Its verdict is in the transaction, which is committed before this is raised."""
+
+    recorded = True

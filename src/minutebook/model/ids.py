@@ -1,0 +1,40 @@
+"""ULIDs: ids that sort by the time they were made, in Python alone."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+
+_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_RANDOM_BITS = 80
+
+
+def is_ulid(text: str) -> bool:
+    return _PATTERN.fullmatch(text) is not None
+
+
+def encode(milliseconds: int, randomness: int) -> str:
+    value = (milliseconds << _RANDOM_BITS) | randomness
+    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
+
+
+class Ids:
+    """Makes ULIDs that never repeat and always grow within a process, also when the clock goes back."""
+
+    def __init__(self, milliseconds: Callable[[], int], random_bits: Callable[[int], int]) -> None:
+        self._milliseconds = milliseconds
+        self._random_bits = random_bits
+        self._lock = threading.Lock()
+        self._last = (-1, 0)
+
+    def new(self) -> str:
+        with self._lock:
+            now, (then, randomness) = self._milliseconds(), self._last
+            if now > then:
+                # one bit is left free so that a burst within a millisecond cannot overflow
+                self._last = (now, self._random_bits(_RANDOM_BITS - 1))
+            else:
+                self._last = (then, randomness + 1)
+            return encode(*self._last)

@@ -1,0 +1,50 @@
+"""Times: UTC RFC 3339 text with microseconds, which sorts as it reads."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from minutebook.model.errors import MinutebookError
+
+_FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
+_AGO = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+
+
+def text_of(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime(_FORM)
+
+
+def moment_of(text: str) -> datetime:
+    return datetime.strptime(text, _FORM).replace(tzinfo=UTC)
+
+
+def seconds_before(now: str, seconds: float) -> str:
+    return text_of(moment_of(now) - timedelta(seconds=seconds))
+
+
+def parse_time(text: str, now: str) -> str:
+    """Read a time: RFC 3339, a date, or an age such as `90m`, `24h`, `7d` before now."""
+    given = text.strip()
+    ago = _AGO.fullmatch(given)
+    if ago:
+        return seconds_before(now, int(ago[1]) * _SECONDS[ago[2]])
+    try:
+        moment = datetime.fromisoformat(given)
+    except ValueError:
+        raise MinutebookError(
+            "invalid_input",
+            f"{given[:40]!r} is no time.",
+            hint="2026-11-16, 2026-11-16T09:30:00Z, or an age: 90m, 24h, 7d",
+        ) from None
+    return text_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+
+
+def age(then: str, now: str) -> str:
+    """How long ago, in one short word: `3d`, `5h`, `12m`, `now`."""
+    seconds = (moment_of(now) - moment_of(then)).total_seconds()
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return "now"

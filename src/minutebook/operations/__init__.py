@@ -1,0 +1,1 @@
+"""What can be asked: each public function of these modules is an operation on every surface."""

@@ -1,0 +1,39 @@
+"""The ordered log of everything that happened."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from minutebook.call import Call
+from minutebook.ledger import events as log
+from minutebook.model.events import Event
+from minutebook.model.paging import Page
+from minutebook.model.text import fold_name
+from minutebook.operations.given import After, Limit, number_of, page_of
+from minutebook.operations.registry import Access, Help, operation
+
+
+@operation(Access.READ)
+def list_(
+    call: Call,
+    kind: Annotated[str | None, Help("only this kind, or its family: memory, proposal.promoted, …")] = None,
+    subject: Annotated[str | None, Help("only on this id")] = None,
+    actor: Annotated[str | None, Help("only by this actor")] = None,
+    follow: Annotated[bool, Help("oldest first from the cursor on: for a program that keeps up")] = False,
+    after: After | None = None,
+    limit: Limit = 50,
+) -> Page[Event]:
+    """List events of the project, newest first; or, to keep up with them, oldest first from a cursor.
+
+    A follower that goes on from the last seq it saw misses none, also when writes commit out of order.
+
+    Example:
+        minutebook events list
+        minutebook events list --follow --after 120 -o jsonl
+    """
+    wanted = {"kind": kind, "subject": subject, "actor": None if actor is None else fold_name(actor)}
+    if follow:
+        found = log.after(call.tx, number_of(after) or 0, project=call.project.id, limit=limit, **wanted)
+        return Page(tuple(found), str(found[-1].seq) if found else after)
+    found = log.before(call.tx, number_of(after), project=call.project.id, limit=limit + 1, **wanted)
+    return page_of(found, limit, "seq")

@@ -1,0 +1,427 @@
+"""What is remembered."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from annotated_types import Ge
+
+from minutebook.call import Call, LongCall
+from minutebook.controller import change
+from minutebook.controller import erase as erasing
+from minutebook.controller.write import write as judged
+from minutebook.ledger import links as relations
+from minutebook.ledger import memories as kept
+from minutebook.model.candidates import Candidate
+from minutebook.model.errors import MinutebookError
+from minutebook.model.memories import (
+    Difference,
+    Importance,
+    Memory,
+    MemoryLine,
+    MemoryView,
+    Relation,
+    RevisionLine,
+)
+from minutebook.model.paging import Page
+from minutebook.model.scopes import ScopeKind
+from minutebook.model.text import fold_name
+from minutebook.model.verdicts import Outcome
+from minutebook.operations.given import (
+    About,
+    After,
+    Agent,
+    Content,
+    Limit,
+    Place,
+    Reason,
+    Ref,
+    Slug,
+    Time,
+    Title,
+    TypeName,
+    candidate_from,
+    filled,
+    memory_named,
+    page_of,
+    scope_for,
+    tags_of,
+    time_of,
+)
+from minutebook.operations.registry import Access, Help, operation
+
+AnyStatus = Literal["active", "superseded", "contradicted", "archived", "retired", "erased", "all"]
+
+
+@operation(Access.PROPOSE)
+def write(
+    call: Call,
+    type: TypeName,
+    content: Content,
+    title: Annotated[Title | None, Help("one line that says it; the first line of the text if not given")] = None,
+    slug: Slug | None = None,
+    supersedes: Annotated[str | None, Help("the memory it replaces: id or slug")] = None,
+    contradicts: Annotated[list[str], Help("what it knowingly contradicts and shall stand beside")] = (),  # type: ignore[assignment]
+    place: Place = Place(),  # noqa: B008
+    about: About = About(),  # noqa: B008
+    dry_run: Annotated[bool, Help("only say what the verdict would be")] = False,
+) -> Outcome:
+    """Write a memory, and hear the controller's verdict.
+
+    What informs is added, or updates what stands under the same name. What governs is added for those who
+    may decide, and held in the inbox for everyone else. The answer says which, and why.
+
+    Example:
+        minutebook memories write learning "The staging proxy drops bodies over 1 MB." --importance high
+        minutebook memories write core_context @charter.md --agent ripley
+        minutebook memories write project "CI runs on Debian 12" --entity ci --attribute os
+    """
+    target = None if supersedes is None else memory_named(call, supersedes).id
+    rivals = tuple(memory_named(call, ref).id for ref in contradicts)
+    candidate = candidate_from(
+        call, type, title, content, slug=slug, place=place, about=about, target=target, contradicts=rivals
+    )
+    done = judged(call, candidate)
+    if dry_run:
+        call.preview(done)
+    return done
+
+
+@operation(Access.READ)
+def list_(
+    call: Call,
+    type: TypeName | None = None,
+    status: Annotated[AnyStatus, Help("how they stand")] = "active",
+    scope: Annotated[ScopeKind | None, Help("only this scope")] = None,
+    agent: Agent | None = None,
+    author: Annotated[str | None, Help("who wrote it")] = None,
+    tag: Annotated[list[str], Help("only with this tag; several must all be there")] = (),  # type: ignore[assignment]
+    importance: Annotated[Importance | None, Help("only of this importance")] = None,
+    since: Time | None = None,
+    until: Time | None = None,
+    after: After | None = None,
+    limit: Limit = 50,
+) -> Page[MemoryLine]:
+    """List memories of every type, newest first.
+
+    You see what is global, what is the project's, and, as an agent, your own and what others tagged
+    cross-team.
+
+    Example:
+        minutebook memories list --type learning --tag cross-team
+        minutebook memories list --status contradicted
+    """
+    wanted = kept.Filter(
+        type=type,
+        status=status,
+        scope=scope,
+        agent=None if agent is None else fold_name(agent),
+        author=None if author is None else fold_name(author),
+        tags=tags_of(tag),
+        importance=importance,
+        since=time_of(call, since),
+        until=time_of(call, until),
+    )
+    return page_of(kept.list_(call.tx, call.reader, wanted, after=after, limit=limit + 1), limit, "id")
+
+
+@operation(Access.READ)
+def show(call: Call, ref: Ref) -> MemoryView:
+    """Show a memory whole, with its links and how it stands.
+
+    Example:
+        minutebook memories show staging-proxy
+    """
+    return view_of(call, memory_named(call, ref, any_status=True))
+
+
+def view_of(call: Call, memory: Memory) -> MemoryView:
+    found = relations.of(call.tx, memory.id)
+    contested = kept.contested(call.tx, memory.id)
+    return MemoryView(
+        memory=memory,
+        standing="contradicted" if contested else memory.status,
+        links=tuple(found),
+        supersedes=tuple(
+            link.to_id for link in found if link.relation is Relation.SUPERSEDES and link.from_id == memory.id
+        ),
+    )
+
+
+@operation(Access.PROPOSE)
+def edit(
+    call: Call,
+    ref: Ref,
+    content: Content | None = None,
+    title: Annotated[Title | None, Help("another title")] = None,
+    about: About = About(),  # noqa: B008
+    revision: Annotated[int | None, Help("only if it is still at this revision"), Ge(1)] = None,
+    dry_run: Annotated[bool, Help("only say what the verdict would be")] = False,
+) -> Outcome:
+    """Change a memory where it stands; its history keeps what it was.
+
+    An agent's change to a decision, or to what somebody else wrote, is held for review.
+
+    Example:
+        minutebook memories edit staging-proxy --content "The staging proxy drops bodies over 2 MB."
+    """
+    return edit_memory(call, memory_named(call, ref), content, title, about, revision, dry_run)
+
+
+def edit_memory(
+    call: Call,
+    memory: Memory,
+    content: str | None,
+    title: str | None,
+    about: About,
+    revision: int | None,
+    dry_run: bool,
+) -> Outcome:
+    """The change as a candidate that amends the memory, so that it is judged like any other write."""
+    if revision is not None and revision != memory.revision:
+        raise MinutebookError(
+            "stale_revision",
+            f"{memory.slug!r} is at revision {memory.revision}, not {revision}; look at it and edit again.",
+            memory=memory.id,
+            revision=memory.revision,
+        )
+    if content is None and title is None and about == About():
+        raise MinutebookError("invalid_input", "Say what to change: --content, --title, --rationale, --tag, …")
+    asked = candidate_from(
+        call,
+        memory.type,
+        memory.title if title is None else title,
+        memory.content if content is None else content,
+        place=Place(scope=ScopeKind.GLOBAL),
+        about=about,
+    )
+    candidate: Candidate = replace(
+        asked.over(memory), scope=memory.scope, slug=memory.slug, slug_given=True, target=memory.id, amends=True
+    )
+    done = judged(call, candidate)
+    if dry_run:
+        call.preview(done)
+    return done
+
+
+@operation(Access.PROPOSE)
+def retire(call: Call, ref: Ref, reason: Reason) -> Outcome:
+    """Take a memory out of use, with a tombstone so that it stays away.
+
+    Example:
+        minutebook memories retire staging-proxy "the proxy was replaced"
+    """
+    return change.retire(call, memory_named(call, ref), reason=filled(reason, "reason"))
+
+
+@operation(Access.REVIEW)
+def restore(call: Call, ref: Ref, reason: Reason) -> Outcome:
+    """Bring a retired memory back.
+
+    Example:
+        minutebook memories restore 01K9… "it was right after all"
+    """
+    return change.restore(call, memory_named(call, ref, any_status=True), reason=filled(reason, "reason"))
+
+
+@operation(Access.PROPOSE)
+def archive(call: Call, ref: Ref, reason: Reason) -> Outcome:
+    """Put a memory away without a tombstone: it may be said again.
+
+    Example:
+        minutebook memories archive old-layout "superseded long ago"
+    """
+    return change.archive(call, memory_named(call, ref, any_status=True), reason=filled(reason, "reason"))
+
+
+@operation(Access.PROPOSE)
+def supersede(
+    call: Call,
+    ref: Ref,
+    by: Annotated[str, Help("the successor: id or slug")],
+    reason: Reason = "superseded",
+) -> Outcome:
+    """Replace one standing memory by another that stands already.
+
+    Example:
+        minutebook memories supersede staging-proxy new-proxy
+    """
+    return change.supersede_with(
+        call, memory_named(call, ref, any_status=True), memory_named(call, by, any_status=True),
+        reason=filled(reason, "reason"),
+    )  # fmt: skip
+
+
+@operation(Access.PROPOSE)
+def rescope(call: Call, ref: Ref, reason: Reason = "rescoped", place: Place = Place()) -> Outcome:  # noqa: B008
+    """Move a memory to another scope.
+
+    Example:
+        minutebook memories rescope staging-proxy --scope project
+        minutebook memories rescope style-guide --scope global "true everywhere"
+    """
+    memory = memory_named(call, ref)
+    if place == Place():
+        raise MinutebookError("unknown_scope", "Say where it shall live.", hint="--scope, --agent, --tier, --repo")
+    return change.rescope(call, memory, scope_for(call, memory.type, place), reason=filled(reason, "reason"))
+
+
+@operation(Access.PROPOSE)
+def tag(
+    call: Call,
+    ref: Ref,
+    tags: Annotated[list[str], Help("tags to add")],
+) -> Outcome:
+    """Add tags to a memory. `cross-team` shows an agent's memory to every agent of the project.
+
+    Example:
+        minutebook memories tag staging-proxy cross-team infra
+    """
+    memory = memory_named(call, ref)
+    return change.retag(call, memory, tuple(dict.fromkeys((*memory.tags, *tags_of(tags)))))
+
+
+@operation(Access.PROPOSE)
+def untag(
+    call: Call,
+    ref: Ref,
+    tags: Annotated[list[str], Help("tags to take away")],
+) -> Outcome:
+    """Take tags away from a memory.
+
+    Example:
+        minutebook memories untag staging-proxy infra
+    """
+    memory = memory_named(call, ref)
+    gone = set(tags_of(tags))
+    return change.retag(call, memory, tuple(tag for tag in memory.tags if tag not in gone))
+
+
+@operation(Access.PROPOSE)
+def link(call: Call, ref: Ref, relation: Annotated[Relation, Help("how")], other: Ref) -> Outcome:
+    """Say how one memory stands to another.
+
+    Example:
+        minutebook memories link staging-proxy supports upload-limit
+        minutebook memories link port-8080 contradicts port-9090
+    """
+    return change.link(call, memory_named(call, ref), relation, memory_named(call, other))
+
+
+@operation(Access.PROPOSE)
+def unlink(call: Call, ref: Ref, relation: Annotated[Relation, Help("how")], other: Ref) -> Outcome:
+    """Take a link away.
+
+    Example:
+        minutebook memories unlink staging-proxy supports upload-limit
+    """
+    return change.unlink(
+        call, memory_named(call, ref, any_status=True), relation, memory_named(call, other, any_status=True)
+    )
+
+
+@operation(Access.READ)
+def history(call: Call, ref: Ref) -> Page[RevisionLine]:
+    """Show what a memory was, write by write.
+
+    Example:
+        minutebook memories history staging-proxy
+    """
+    return history_of(call, memory_named(call, ref, any_status=True))
+
+
+def history_of(call: Call, memory: Memory) -> Page[RevisionLine]:
+    lines = [
+        RevisionLine(
+            revision=revision.revision,
+            op=revision.op,
+            actor=revision.actor,
+            at=revision.at,
+            status=revision.state.status,
+            title=revision.state.title,
+            verdict=revision.verdict,
+            seq=revision.seq,
+        )
+        for revision in kept.revisions(call.tx, memory.id)
+    ]
+    return Page(tuple(lines))
+
+
+@operation(Access.READ)
+def diff(
+    call: Call,
+    ref: Ref,
+    revision: Annotated[int | None, Help("the earlier revision; the one before the last if not given"), Ge(1)] = None,
+    to: Annotated[int | None, Help("the later revision; the newest if not given"), Ge(1)] = None,
+    other: Annotated[str | None, Help("compare with this memory instead")] = None,
+) -> Difference:
+    """Show what changed between two revisions of a memory, or between two memories.
+
+    Example:
+        minutebook memories diff staging-proxy
+        minutebook memories diff staging-proxy --revision 1 --to 3
+    """
+    memory = memory_named(call, ref, any_status=True)
+    if other is not None:
+        against = memory_named(call, other, any_status=True)
+        return difference(memory, against, memory.slug, against.slug)
+    return difference_of(call, memory, revision, to)
+
+
+def difference_of(call: Call, memory: Memory, revision: int | None, to: int | None) -> Difference:
+    known = {item.revision: item for item in kept.revisions(call.tx, memory.id)}
+    later = to or max(known)
+    earlier = revision or max(later - 1, 1)
+    for wanted in (earlier, later):
+        if wanted not in known:
+            raise MinutebookError(
+                "not_found", f"{memory.slug!r} has no revision {wanted}; it has {min(known)} to {max(known)}."
+            )
+    return difference(
+        known[earlier].state, known[later].state, f"revision {earlier}", f"revision {later}"
+    )
+
+
+#: Fields whose change is worth a line; the content is shown as a diff.
+_COMPARED = (
+    "title", "status", "type", "slug", "rationale", "summary", "importance", "confidence", "entity", "attribute",
+    "tags", "scope", "superseded_by", "author", "decided_by",
+)  # fmt: skip
+
+
+def difference(before: Memory, after: Memory, before_name: str, after_name: str) -> Difference:
+    fields = {}
+    for name in _COMPARED:
+        old, new = getattr(before, name), getattr(after, name)
+        if old != new:
+            fields[name] = (_said(old), _said(new))
+    lines = difflib.unified_diff(
+        before.content.splitlines(), after.content.splitlines(), before_name, after_name, lineterm="", n=3
+    )
+    return Difference(before_name, after_name, fields, "\n".join(lines))
+
+
+def _said(value: object) -> str:
+    if value is None:
+        return ""
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+@operation(Access.OPERATE)
+def erase(call: LongCall, ref: Ref, reason: Reason) -> Outcome:
+    """Take a memory's words away for good, for privacy.
+
+    They go from the memory, its revisions, its proposal, the verdicts and the full text. Who wrote it and
+    when stays, with a keyed hash that keeps the words from coming back, also by an import or a restore.
+
+    Example:
+        minutebook memories erase customer-list "personal data"
+    """
+    return erasing.erase_for_good(
+        call,
+        lambda inside: erasing.erase_memory(
+            inside, memory_named(inside, ref, any_status=True), reason=filled(reason, "reason")
+        ),
+    )

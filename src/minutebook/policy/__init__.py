@@ -1,0 +1,1 @@
+"""How it decides: pure functions, tested by tables."""

@@ -1,0 +1,247 @@
+"""Run one operation, for one actor: parse, authorise, hand to the writer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from minutebook.call import Call, Caller, LongCall, Preview, World
+from minutebook.ledger import actors, projects, requests
+from minutebook.ledger.database import Database, Tx
+from minutebook.ledger.requests import Answered
+from minutebook.model.actors import Actor, Origin, Role, rank
+from minutebook.model.errors import MinutebookError, Refusal
+from minutebook.model.ids import is_ulid
+from minutebook.model.projects import Project
+from minutebook.model.scopes import GLOBAL
+from minutebook.model.text import fold_name
+from minutebook.operations.registry import REGISTRY, Access, Operation, from_plain, to_plain
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: The rank that each access level takes.
+_NEEDED = {Access.READ: Role.VIEWER, Access.PROPOSE: Role.AGENT, Access.REVIEW: Role.COORDINATOR, Access.OPERATE: Role.OPERATOR}
+#: The longest key that a caller may send.
+_KEY_CHARS = 200
+
+
+class Service:
+    """The ledger's operations, for whoever is asking through whichever door."""
+
+    def __init__(self, database: Database, world: World) -> None:
+        self.database = database
+        self.world = world
+
+    def invoke(
+        self,
+        operation: Operation,
+        arguments: Mapping[str, Any],
+        *,
+        actor: Actor,
+        origin: Origin,
+        project: str | None = None,
+        key: str | None = None,
+        run: str | None = None,
+    ) -> Any:
+        """Carry out an operation with raw arguments, and return its typed answer."""
+        authorise(actor, operation)
+        parsed = operation.parse(arguments)
+        caller = Caller(actor=actor, origin=origin, project=None, run=run, key=check_key(key))
+        if operation.outside:
+            with self.database.read() as tx:
+                caller = self._admit(tx, caller, project, operation)
+            return operation.function(
+                LongCall(database=self.database, caller=caller, world=self.world), **parsed
+            )
+        if operation.access is Access.READ:
+            with self.database.read() as tx:
+                return self._run(operation, tx, self._admit(tx, caller, project, operation), parsed)
+        digest = "" if key is None else _digest(operation, arguments, project)
+        try:
+            return self.database.write(
+                self._lane(project),
+                lambda tx: self._write(operation, tx, caller, parsed, project, digest),
+            )
+        except Preview as preview:
+            return preview.value
+
+    def _run(self, operation: Operation, tx: Tx, caller: Caller, parsed: dict[str, Any]) -> Any:
+        return operation.function(
+            Call(tx=tx, caller=caller, world=self.world, now=self.world.clock()), **parsed
+        )
+
+    def _write(
+        self,
+        operation: Operation,
+        tx: Tx,
+        caller: Caller,
+        parsed: dict[str, Any],
+        project: str | None,
+        digest: str,
+    ) -> Any:
+        """One write inside its transaction: answered before, or carried out now."""
+        key, actor = caller.key, caller.actor
+        if key is not None:
+            before = requests.find(tx, actor.id, key)
+            if before is not None:
+                return _again(operation, before, digest)
+        caller = self._admit(tx, caller, project, operation)
+        error: Refusal | None = None
+        value: Any = None
+        try:
+            value = self._run(operation, tx, caller, parsed)
+        except Refusal as refusal:
+            error = refusal
+        if key is not None:
+            answer = {"error": error.as_dict()} if error is not None else {"value": to_plain(value)}
+            kept = Answered(operation.name, digest, json.dumps(answer, ensure_ascii=False))
+            requests.keep(tx, actor.id, key, kept, self.world.clock())
+        if error is not None:
+            raise error
+        return value
+
+    def _lane(self, project: str | None) -> str:
+        """The lane of a write: its project's id, so that writes of one project never run side by side."""
+        if project is None or project == GLOBAL:
+            return GLOBAL
+        if is_ulid(project):
+            return project
+        with self.database.read() as tx:
+            found = projects.find(tx, project)
+        return GLOBAL if found is None else found.id
+
+    def _admit(self, tx: Tx, caller: Caller, project: str | None, operation: Operation) -> Caller:
+        """The caller as the ledger knows it now: a role that was taken away is gone at once."""
+        known = actors.get(tx, caller.actor.id)
+        actor = caller.actor
+        if known is not None:
+            check_not_retired(known)
+            actor = replace(known, project=known.project or caller.actor.project)
+            authorise(actor, operation)
+        return replace(caller, actor=actor, project=self._project(tx, actor, project, operation))
+
+    def _project(self, tx: Tx, actor: Actor, ref: str | None, operation: Operation) -> Project | None:
+        """The project a call is about. A caller bound to one cannot name another."""
+        if ref is None:
+            ref = actor.project
+        if ref is None:
+            return None
+        found = projects.find(tx, ref)
+        if actor.project is not None and (found is None or found.id != actor.project):
+            raise MinutebookError("other_project", f"{actor.name} is bound to another project.")
+        if found is None:
+            raise MinutebookError(
+                "not_found", f"There is no project {ref[:80]!r}.", hint="minutebook projects list, or minutebook init"
+            )
+        archived = found.archived_at is not None
+        if archived and operation.access is not Access.READ and operation.noun != "projects":
+            raise MinutebookError(
+                "bad_transition",
+                f"The project {found.slug!r} is archived and takes no writes.",
+                hint=f"minutebook projects restore {found.slug}",
+            )
+        return found
+
+    def actor(self, name: str) -> Actor | None:
+        """A registered actor by name; one that was retired can ask for nothing."""
+        with self.database.read() as tx:
+            found = actors.get(tx, fold_name(name))
+        if found is not None:
+            check_not_retired(found)
+        return found
+
+    def close(self) -> None:
+        self.database.close()
+
+
+class Client:
+    """The operations as a Python caller has them: typed, for one actor and one project.
+
+    `client(inbox.promote, ref="use-postgres")` takes what the function takes and returns what it returns.
+    """
+
+    def __init__(
+        self, service: Service, *, actor: Actor, origin: Origin, project: str | None, run: str | None = None
+    ) -> None:
+        self.service = service
+        self.actor = actor
+        self.origin = origin
+        self.project = project
+        self.run = run
+
+    def __call__(
+        self, function: Callable[Concatenate[Any, P], R], *args: P.args, **arguments: P.kwargs
+    ) -> R:
+        operation = REGISTRY.of(function)
+        if args:
+            named = [parameter.name for parameter in operation.parameters]
+            arguments = {**dict(zip(named, args, strict=False)), **arguments}  # type: ignore[assignment]
+        return self.invoke(operation, arguments)
+
+    def invoke(self, operation: Operation, arguments: Mapping[str, Any], key: str | None = None) -> Any:
+        return self.service.invoke(
+            operation,
+            arguments,
+            actor=self.actor,
+            origin=self.origin,
+            project=self.project,
+            key=key,
+            run=self.run,
+        )
+
+    def close(self) -> None:
+        self.service.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def authorise(actor: Actor, operation: Operation) -> None:
+    """Deny by default: the declaration says who may ask."""
+    needed = _NEEDED[operation.access]
+    if actor.role is Role.SCRIBE or rank(actor.role) < rank(needed):
+        raise MinutebookError(
+            "not_allowed",
+            f"{operation.name} takes the role {needed}; {actor.name} has the role {actor.role}.",
+            operation=operation.name,
+            needed=needed,
+            role=actor.role,
+        )
+
+
+def check_not_retired(actor: Actor) -> None:
+    if actor.retired_at is not None:
+        raise MinutebookError("not_allowed", f"{actor.name} was retired and can ask for nothing any more.")
+
+
+def check_key(key: str | None) -> str | None:
+    if key is None:
+        return None
+    if not key.strip() or len(key) > _KEY_CHARS or not key.isprintable():
+        raise MinutebookError("invalid_input", f"An idempotency key is 1 to {_KEY_CHARS} printable characters.")
+    return key
+
+
+def _digest(operation: Operation, arguments: Mapping[str, Any], project: str | None) -> str:
+    text = json.dumps([operation.name, project, to_plain(dict(arguments))], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _again(operation: Operation, before: Answered, digest: str) -> Any:
+    """The first answer to the same request; a conflict for another one."""
+    if before.digest != digest:
+        raise MinutebookError(
+            "key_reused", f"The key was used for another request, of {before.operation}; take a new one."
+        )
+    answer = json.loads(before.answer)
+    if "error" in answer:
+        error = answer["error"]
+        raise MinutebookError(error["code"], error["message"], **error["details"])
+    return from_plain(operation.returns, answer["value"])

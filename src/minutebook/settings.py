@@ -1,0 +1,113 @@
+"""Every setting: its default, what it means, and the name of its environment variable."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from minutebook.model.errors import MinutebookError
+from minutebook.policy.limits import Limits
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One row of the table of settings."""
+
+    name: str
+    environment: str
+    default: Any
+    meaning: str
+
+
+_LIMITS = Limits()
+
+
+def _setting(default: Any, environment: str, meaning: str) -> Any:
+    return field(default=default, metadata={"environment": environment, "meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How this program was set up."""
+
+    home: Path = _setting(Path("~/.minutebook"), "MINUTEBOOK_HOME", "where the ledger and its backups lie")
+    database_url: str = _setting(
+        "", "MINUTEBOOK_DATABASE_URL", "sqlite:///… or postgresql://…; ledger.db in the home if empty"
+    )
+    project: str = _setting("", "MINUTEBOOK_PROJECT", "the project, where no workspace file names one")
+    agent: str = _setting(
+        "", "MINUTEBOOK_AGENT", "act as this agent and as nobody else: set it in an agent's environment"
+    )
+    run: str = _setting("", "MINUTEBOOK_RUN", "the run that writes belong to")
+    lock_wait: float = _setting(
+        30.0, "MINUTEBOOK_LOCK_WAIT", "seconds to wait for another process that owns the ledger"
+    )
+    writes_per_minute: int = _setting(
+        _LIMITS.writes_per_minute, "MINUTEBOOK_WRITES_PER_MINUTE", "writes of one agent in a minute; 0 is no limit"
+    )
+    content_bytes: int = _setting(
+        _LIMITS.content_bytes, "MINUTEBOOK_CONTENT_BYTES", "the longest content, in bytes"
+    )
+    near_hold: float = _setting(
+        _LIMITS.near_hold, "MINUTEBOOK_NEAR_HOLD", "share of the same words from which an agent's text is held"
+    )
+    near_skip: float = _setting(
+        _LIMITS.near_skip, "MINUTEBOOK_NEAR_SKIP", "share of the same words from which it is known already"
+    )
+    inbox_expiry_days: int = _setting(
+        _LIMITS.inbox_expiry_days, "MINUTEBOOK_INBOX_EXPIRY_DAYS", "age at which `inbox expire` closes; 0 is never"
+    )
+
+    @property
+    def url(self) -> str:
+        return self.database_url or f"sqlite://{self.home / 'ledger.db'}"
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(
+            writes_per_minute=self.writes_per_minute,
+            content_bytes=self.content_bytes,
+            near_hold=self.near_hold,
+            near_skip=self.near_skip,
+            inbox_expiry_days=self.inbox_expiry_days,
+        )
+
+
+def table() -> list[Setting]:
+    """All settings, for the documentation."""
+    return [
+        Setting(f.name, f.metadata["environment"], f.default, f.metadata["meaning"])
+        for f in dataclasses.fields(Settings)
+    ]
+
+
+def load(environ: Mapping[str, str], **given: Any) -> Settings:
+    """Settings from the environment; what is given explicitly comes first. None counts as not given."""
+    values: dict[str, Any] = {}
+    for row in table():
+        text = environ.get(row.environment, "").strip()
+        if text:
+            values[row.name] = _parsed(row, text)
+    values |= {name: value for name, value in given.items() if value is not None}
+    home = Path(values.get("home", Settings.__dataclass_fields__["home"].default)).expanduser().absolute()
+    settings = Settings(**{**values, "home": home})
+    if not 0 < settings.near_hold <= settings.near_skip <= 1:
+        raise MinutebookError("bad_setting", "Near-duplicate shares must be 0 < near_hold <= near_skip <= 1.")
+    if min(settings.writes_per_minute, settings.inbox_expiry_days, settings.lock_wait) < 0:
+        raise MinutebookError("bad_setting", "Limits and waits cannot be negative.")
+    if settings.content_bytes < 1:
+        raise MinutebookError("bad_setting", "MINUTEBOOK_CONTENT_BYTES must be at least 1.")
+    return settings
+
+
+def _parsed(row: Setting, text: str) -> Any:
+    kind = type(row.default)
+    try:
+        return Path(text) if isinstance(row.default, Path) else kind(text)
+    except ValueError:
+        raise MinutebookError(
+            "bad_setting", f"{row.environment} must be a number, not {text[:40]!r}.", setting=row.name
+        ) from None

@@ -1,0 +1,1 @@
+"""How it is reached: projections of the registry, no rules here."""

@@ -1,0 +1,68 @@
+"""What every test may ask for: an engine, a fresh database of it, a clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests import postgres
+
+# The tests of what only PostgreSQL has go with it.
+collect_ignore = ["ledger/test_postgres.py"] if postgres.OFF else []
+ENGINES = ("sqlite",) if postgres.OFF else ("sqlite", "postgres")
+
+
+class Clock:
+    """A clock that the test sets. It gives RFC 3339 UTC text, and never the same time twice."""
+
+    def __init__(self) -> None:
+        self._now = datetime(2026, 1, 1, tzinfo=UTC) - timedelta(microseconds=1)
+
+    def __call__(self) -> str:
+        self._now += timedelta(microseconds=1)
+        return self._now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    def advance(self, **span: float) -> None:
+        """Let time pass: `clock.advance(days=3)`; backwards too, as real clocks do."""
+        self._now += timedelta(**span)
+
+    def set(self, text: str) -> None:
+        """Make the next reading the one after `text`."""
+        self._now = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    """Each database in turn."""
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[postgres.Cluster]:
+    """The PostgreSQL server of this session, started when the first test asks for it."""
+    try:
+        running = postgres.Cluster()
+    except postgres.CannotStart as error:
+        pytest.fail(postgres.HOW_TO.format(why=error), pytrace=False)
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def database_url(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a fresh, empty ledger database of the engine."""
+    if engine == "sqlite":
+        yield f"sqlite://{tmp_path}/ledger/ledger.db"
+        return
+    cluster: postgres.Cluster = request.getfixturevalue("cluster")
+    name = cluster.fresh()
+    yield cluster.url(name)
+    cluster.drop(name)
