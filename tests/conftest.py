@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.ledger.database import open_database
+from minutebook.wiring import SCHEMA
 from tests import postgres
+from tests.houses import House
 
 # The tests of what only PostgreSQL has go with it.
-collect_ignore = ["ledger/test_postgres.py"] if postgres.OFF else []
+collect_ignore = ["ledger/test_postgres.py", "ledger/test_followers.py"] if postgres.OFF else []
 ENGINES = ("sqlite",) if postgres.OFF else ("sqlite", "postgres")
 
 
@@ -66,3 +69,27 @@ def database_url(engine: str, tmp_path: Path, request: pytest.FixtureRequest) ->
     name = cluster.fresh()
     yield cluster.url(name)
     cluster.drop(name)
+
+
+@pytest.fixture
+def ledger_url(engine: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of a ledger that is migrated and empty; PostgreSQL's is a copy of a template."""
+    if engine == "sqlite":
+        yield f"sqlite://{tmp_path}/ledger/ledger.db"
+        return
+    cluster: postgres.Cluster = request.getfixturevalue("cluster")
+    name = cluster.fresh(cluster.template("ledger", _migrate))
+    yield cluster.url(name)
+    cluster.drop(name)
+
+
+def _migrate(url: str) -> None:
+    open_database(url, schema=SCHEMA, wait=10, clock=Clock()).close()
+
+
+@pytest.fixture
+def house(ledger_url: str, tmp_path: Path, clock: Clock) -> Iterator[House]:
+    """A whole minutebook on a fresh ledger of the engine."""
+    built = House(ledger_url, tmp_path / "home", clock)
+    yield built
+    built.close()

@@ -30,7 +30,6 @@ HOW_TO = (
 
 _SETTINGS = {
     "listen_addresses": "",
-    "fsync": "off",  # nobody will read this cluster after a power cut
     "synchronous_commit": "on",
     "full_page_writes": "off",
     "max_connections": "100",
@@ -50,7 +49,9 @@ class CannotStart(Exception):
 class Cluster:
     """A running server. `stop()` it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fsync: bool = False) -> None:
+        """`fsync` is for benchmarks; nobody will read a test's cluster after a power cut."""
+        self._settings = _SETTINGS | {"fsync": "on" if fsync else "off"}
         self._account = _account()
         self._home = Path(tempfile.mkdtemp(prefix="minutebook-pg-"))
         self._server: subprocess.Popen[str] | None = None
@@ -124,7 +125,7 @@ class Cluster:
             raise CannotStart(done.stderr.strip() or done.stdout.strip())
 
     def _start(self, tools: Path) -> None:
-        options = [f"--{name}={value}" for name, value in _SETTINGS.items()]
+        options = [f"--{name}={value}" for name, value in self._settings.items()]
         self._server = subprocess.Popen(
             [tools / "postgres", "-D", self._home / "data", "-k", self._home, *options],
             stdin=subprocess.DEVNULL,

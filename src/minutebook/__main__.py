@@ -15,8 +15,11 @@ def main() -> int:
     """Run the command line of this process and return its exit code."""
     from minutebook.operations.registry import REGISTRY
     from minutebook.surfaces.cli import build_cli, run
+    from minutebook.surfaces.init import init_command
 
-    return run(build_cli(REGISTRY, _open_caller), sys.argv[1:], os.environ)
+    program = build_cli(REGISTRY, _open_caller)
+    program.add_command(init_command(_open_caller))
+    return run(program, sys.argv[1:], os.environ)
 
 
 def _open_caller(options: CallerOptions) -> AbstractContextManager[Caller]:

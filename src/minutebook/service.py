@@ -18,6 +18,7 @@ from minutebook.model.ids import is_ulid
 from minutebook.model.projects import Project
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.text import fold_name
+from minutebook.model.verdicts import Outcome
 from minutebook.operations.registry import REGISTRY, Access, Operation, from_plain, to_plain
 
 P = ParamSpec("P")
@@ -85,11 +86,12 @@ class Service:
     ) -> Any:
         """One write inside its transaction: answered before, or carried out now."""
         key, actor = caller.key, caller.actor
+        # Before the first answer is given again: who may not ask any more is told nothing.
+        caller = self._admit(tx, caller, project, operation)
         if key is not None:
             before = requests.find(tx, actor.id, key)
             if before is not None:
                 return _again(operation, before, digest)
-        caller = self._admit(tx, caller, project, operation)
         error: Refusal | None = None
         value: Any = None
         try:
@@ -179,6 +181,10 @@ class Client:
         operation = REGISTRY.of(function)
         if args:
             named = [parameter.name for parameter in operation.parameters]
+            if len(args) > len(named):
+                raise MinutebookError(
+                    "invalid_input", f"{operation.name} takes {len(named)} arguments, not {len(args)}."
+                )
             arguments = {**dict(zip(named, args, strict=False)), **arguments}  # type: ignore[assignment]
         return self.invoke(operation, arguments)
 
@@ -244,4 +250,5 @@ def _again(operation: Operation, before: Answered, digest: str) -> Any:
     if "error" in answer:
         error = answer["error"]
         raise MinutebookError(error["code"], error["message"], **error["details"])
-    return from_plain(operation.returns, answer["value"])
+    value = from_plain(operation.returns, answer["value"])
+    return replace(value, replayed=True) if isinstance(value, Outcome) else value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,7 +38,7 @@ class Settings:
     database_url: str = _setting(
         "", "MINUTEBOOK_DATABASE_URL", "sqlite:///… or postgresql://…; ledger.db in the home if empty"
     )
-    project: str = _setting("", "MINUTEBOOK_PROJECT", "the project, where no workspace file names one")
+    project: str = _setting("", "MINUTEBOOK_PROJECT", "the project to act in; it comes before the workspace file")
     agent: str = _setting(
         "", "MINUTEBOOK_AGENT", "act as this agent and as nobody else: set it in an agent's environment"
     )
@@ -92,15 +93,26 @@ def load(environ: Mapping[str, str], **given: Any) -> Settings:
         if text:
             values[row.name] = _parsed(row, text)
     values |= {name: value for name, value in given.items() if value is not None}
-    home = Path(values.get("home", Settings.__dataclass_fields__["home"].default)).expanduser().absolute()
+    home = _home(Path(values.get("home", Settings.__dataclass_fields__["home"].default)))
     settings = Settings(**{**values, "home": home})
     if not 0 < settings.near_hold <= settings.near_skip <= 1:
         raise MinutebookError("bad_setting", "Near-duplicate shares must be 0 < near_hold <= near_skip <= 1.")
+    if not math.isfinite(settings.lock_wait):
+        raise MinutebookError("bad_setting", "MINUTEBOOK_LOCK_WAIT must be a number of seconds.")
     if min(settings.writes_per_minute, settings.inbox_expiry_days, settings.lock_wait) < 0:
         raise MinutebookError("bad_setting", "Limits and waits cannot be negative.")
     if settings.content_bytes < 1:
         raise MinutebookError("bad_setting", "MINUTEBOOK_CONTENT_BYTES must be at least 1.")
     return settings
+
+
+def _home(path: Path) -> Path:
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError:
+        raise MinutebookError(
+            "bad_setting", f"There is no home directory for {str(path)[:80]!r}.", hint="set MINUTEBOOK_HOME"
+        ) from None
 
 
 def _parsed(row: Setting, text: str) -> Any:

@@ -35,10 +35,14 @@ def utc_now() -> str:
     return text_of(datetime.now(UTC))
 
 
+def make_ids() -> Ids:
+    return Ids(lambda: time.time_ns() // 1_000_000, secrets.randbits)
+
+
 def make_world(settings: Settings) -> World:
     return World(
         clock=utc_now,
-        ids=Ids(lambda: time.time_ns() // 1_000_000, secrets.randbits),
+        ids=make_ids(),
         secret=lambda: secrets.token_hex(32),
         limits=settings.limits,
         home=settings.home,

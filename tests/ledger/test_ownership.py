@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -20,6 +22,7 @@ from minutebook.model.errors import MinutebookError
 OWNER = """
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from minutebook.ledger.ownership import own
 held = own(Path(sys.argv[1]), wait=0, since="2026-01-01T00:00:00.000000Z")
 print("owner", flush=True)
@@ -113,6 +116,29 @@ def test_a_lock_on_a_file_that_was_deleted_meanwhile_counts_for_nothing(tmp_path
     second.release()
 
 
+def test_a_lock_file_replaced_between_open_and_lock_is_not_taken_for_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = tmp_path / "ledger.db.lock"
+    calls: list[int] = []
+
+    def flock(handle: int, how: int) -> None:
+        if not calls:
+            lock.unlink()
+            lock.touch()
+        calls.append(handle)
+        fcntl.flock(handle, how)
+
+    monkeypatch.setattr(
+        ownership, "fcntl", SimpleNamespace(flock=flock, LOCK_EX=fcntl.LOCK_EX, LOCK_NB=fcntl.LOCK_NB)
+    )
+    held = ownership.own(tmp_path / "ledger.db", wait=5, since="now")
+    assert len(calls) == 2
+    with pytest.raises(MinutebookError):
+        ownership.own(tmp_path / "ledger.db", wait=0, since="now")
+    held.release()
+
+
 def test_a_lock_that_is_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "target").write_text("precious")
     (tmp_path / "ledger.db.lock").symlink_to(tmp_path / "target")
@@ -139,6 +165,7 @@ def test_eight_processes_that_open_write_and_close_all_get_their_turn(
     program = f"""
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from minutebook.ledger.database import open_database
 for n in range(5):
     with open_database("sqlite://{tmp_path}/ledger.db", schema=Path("{tmp_path}/schema"), wait=60,

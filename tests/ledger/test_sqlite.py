@@ -192,6 +192,9 @@ def test_a_ledger_that_vanished_acknowledges_nothing_more(
     opened.close()
     if deed == "replace":
         assert path.read_bytes() == b"another"
+    if deed == "delete the log":
+        with open_sqlite() as reopened:
+            assert ids(reopened) == ["a"]  # acknowledged before, and in that log alone
 
 
 def test_closing_a_vanished_ledger_does_not_touch_what_took_its_place(

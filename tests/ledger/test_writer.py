@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -60,7 +59,7 @@ class Line:
             if name != "hold":
                 self.answered.set()
 
-        thread = threading.Thread(target=waiting)
+        thread = threading.Thread(target=waiting, daemon=True)
         self._threads.append(thread)
         thread.start()
 
@@ -252,7 +251,7 @@ def test_closing_finishes_the_writes_that_wait(
     for n in range(5):
         line.send(f"w{n}", add(f"w{n}"))
     until(lambda: database.facts().writes_waiting == 5)
-    closing = threading.Thread(target=database.close)
+    closing = threading.Thread(target=database.close, daemon=True)
     closing.start()
     go.set()
     closing.join(30)
@@ -345,5 +344,5 @@ def test_one_write_alone_waits_for_no_company(tmp_path: Path, clock: Callable[[]
             ours.append(middle - start)
             theirs.append(time.perf_counter() - middle)
     bare.close()
-    # Measured at 0.05 ms on a quiet machine; the bound is what a gather delay of 2 ms could not meet.
-    assert statistics.median(ours) - statistics.median(theirs) < 0.0015
+    # The best of each, which a busy machine does not spoil; measured at 0.05 ms. A gather delay would show.
+    assert min(ours) - min(theirs) < 0.0005

@@ -17,6 +17,7 @@ from minutebook.model.text import (
     fold_tag,
     hidden,
     one_line,
+    plain,
     slug_from,
     slug_segment,
     visible,
@@ -195,6 +196,11 @@ def test_visible_never_emits_a_control_character(text: str, lines: bool) -> None
     ]
     assert set(hidden(shown)) == set()
     assert visible(shown, lines=lines) == shown
+
+
+def test_plain_text_is_what_a_reader_sees_through_the_disguise() -> None:
+    assert plain("g\u200bh\u2060p_ａｂｃ\x1b") == "ghp_abc"
+    assert plain("Zeile\n\tzwei") == "Zeile\n\tzwei"
 
 
 # --- slugs

@@ -224,7 +224,7 @@ BENIGN_TUNING: tuple[Callable[[random.Random], str], ...] = (
     lambda rng: "GitHub tokens begin with gh" + "p_, GitLab ones with glpat-, Slack ones with xoxb-.",
     lambda rng: f"cache key {chars(rng, HEX, 32)} was evicted",
     lambda rng: (
-        f"Secret name is orders-db-{rng.choice(['prod', 'stage'])}; its ARN is arn:aws:secretsmanager:eu-west-1:1:secret:x"
+        f"Secret name is db-{rng.choice(['prod', 'qa'])}; see arn:aws:secretsmanager:eu-west-1:1:secret:x"
     ),
     lambda rng: f"token_count={rng.randrange(99999)} budget={rng.randrange(9999)}",
     lambda rng: "-----BEGIN PUBLIC KEY-----\n" + chars(rng, B64, 64) + "\n-----END PUBLIC KEY-----",

@@ -21,11 +21,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import minutebook.model
+import minutebook.surfaces
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Digest, ProposalStatus, Rejection, Risk, Submission, Would
 from minutebook.model.memories import Difference
 from minutebook.model.paging import Page
 from minutebook.model.projects import Project, ProjectView
+from minutebook.model.search import Found, Hit, State
 from minutebook.model.verdicts import Blocked, Op, Outcome, Reverted
 from minutebook.surfaces import output, tables
 from minutebook.surfaces.cli import run
@@ -306,9 +308,30 @@ def test_the_details_of_an_error_are_told_once() -> None:
 # The tables and the model
 
 
+def test_a_search_answers_in_a_sentence_and_shows_the_text_that_was_found() -> None:
+    hit = Hit("memory", "01JD", "database", "technical", "Use PostgreSQL", "project", "active", "ripley", 1.5,
+              "One database for all.", "2026-11-16T13:05:42Z")  # fmt: skip
+    text, _ = printed(Found(State.HITS, "1 found.", (hit,)))
+    assert text.splitlines()[0] == "1 found."
+    assert "One database for all." in text
+    assert printed(Found(State.EMPTY, "Nothing you may see holds any of these words.", ()))[0] == (
+        "Nothing you may see holds any of these words.\n"
+    )
+
+
+def test_a_new_decision_names_what_it_supersedes_and_an_act_names_what_was_superseded() -> None:
+    written = Outcome(Op.SUPERSEDE, "v", "m", "use-pg", 1, None, "Supersedes 'database'.", ("same_identity",), 1)
+    assert printed(written)[0].startswith("added use-pg (revision 1): Supersedes 'database'.\n")
+    acted = Outcome(Op.SUPERSEDE, "v", "m", "database", 2, None, "outgrown", ("act",), 1)
+    assert printed(acted)[0].startswith("superseded database (revision 2): outgrown\n")
+    added = Outcome(Op.ADD, "v", "m", "proxy", 1, None, "Added.", ("fresh",), 1)
+    assert printed(added)[0].startswith("added proxy (revision 1)\n")
+
+
 def test_every_table_and_headline_fits_a_type_of_the_model() -> None:
     kinds: dict[str, type] = {}
-    for found in pkgutil.iter_modules(minutebook.model.__path__, "minutebook.model."):
+    packages = (minutebook.model, minutebook.surfaces)  # the answers of init and doctor are the surface's own
+    for found in (f for p in packages for f in pkgutil.iter_modules(p.__path__, p.__name__ + ".")):
         kinds |= {name: kind for name, kind in vars(importlib.import_module(found.name)).items()
                   if isinstance(kind, type) and dataclasses.is_dataclass(kind)}  # fmt: skip
     for name, table in tables.TABLES.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 from minutebook.call import Call
 from minutebook.controller.record import Record, claim_keys, lock_reach, outcome
-from minutebook.controller.write import supersede
+from minutebook.controller.write import check_no_secret, supersede
 from minutebook.ledger import memories, tombstones
 from minutebook.model.actors import may_decide
 from minutebook.model.errors import MinutebookError
@@ -183,8 +183,23 @@ def rescope(call: Call, memory: Memory, scope: Scope, *, reason: str) -> Outcome
     lock_reach(call, memory.scope.project)
     lock_reach(call, scope.project)
     check_free(call, memory, scope)
+    if scope.project != memory.scope.project:
+        _check_not_buried(call, memory, scope)
     record = _act(call, Op.UPDATE, "rescoped", memory, reason, to=str(scope))
     return _done(record, _next(call, record, memory, scope=scope))
+
+
+def _check_not_buried(call: Call, memory: Memory, scope: Scope) -> None:
+    """A claim that was buried where a memory is to go does not come back by moving it there."""
+    claims = claim_keys(call).all_claims(memory.title, memory.content)
+    tombstone = tombstones.standing_on(call.tx, claims, scope.project)
+    if tombstone is not None and (tombstone.cause is Cause.ERASED or not may_decide(call.actor.role)):
+        raise MinutebookError(
+            "tombstoned",
+            f"This was {tombstone.cause} there by {tombstone.actor} on {tombstone.at[:10]}.",
+            hint="minutebook tombstones lift",
+            tombstone=tombstone.id,
+        )
 
 
 def retag(call: Call, memory: Memory, tags: tuple[str, ...]) -> Outcome:
@@ -192,6 +207,7 @@ def retag(call: Call, memory: Memory, tags: tuple[str, ...]) -> Outcome:
     check_may_change(call, memory)
     if len(tags) > call.limits.tags:
         raise MinutebookError("too_many", f"At most {call.limits.tags} tags are taken.", given=len(tags))
+    check_no_secret({"tags": " ".join(tags)})
     lock_reach(call, memory.scope.project)
     record = _act(call, Op.UPDATE, "tagged", memory, f"Tags: {', '.join(tags) or 'none'}.")
     return _done(record, _next(call, record, memory, tags=tags))

@@ -2,63 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from minutebook.call import Call, LongCall
 from minutebook.controller.record import Record, claim_keys, lock_reach, outcome
 from minutebook.ledger import erasure, inbox, memories, verdicts
+from minutebook.ledger.erasure import ERASED, Gone
 from minutebook.model.errors import MinutebookError
-from minutebook.model.inbox import Proposal
+from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Memory, Status
+from minutebook.model.scopes import GLOBAL
 from minutebook.model.tombstones import Cause
-from minutebook.model.verdicts import Op, Outcome, RuleHit
+from minutebook.model.verdicts import Op, Outcome, RuleHit, Verdict
 
-#: What stands where words were.
-ERASED = "[erased]"
+#: Verdicts on one thing that are looked through for words.
+_MOST_VERDICTS = 10_000
 
 
 def erase_for_good(call: LongCall, erase: Callable[[Call], Outcome]) -> Outcome:
-    """Erase in one transaction, then make the bytes leave the disk, and note it for later restores."""
+    """Erase in one transaction, note it for later restores, then make the bytes leave the disk."""
     project = call.project
     done = call.database.write(project.id, lambda tx: erase(call.inside(tx)))
+    ref = done.memory or done.proposal
+    with call.database.read() as tx:
+        fresh = [known for known in erasure.known(tx) if known.ref == ref]
+    # Noted first: a reader that keeps the log in use makes the checkpoint fail, and it can be run again.
+    for known in fresh:
+        erasure.note(call.world.home, known)
     call.database.checkpoint(*erasure.TABLES)
-    erasure.note(call.world.home, ref=done.memory or done.proposal or "", at=call.now(), by=call.actor.id)
     return done
 
 
 def erase_memory(call: Call, memory: Memory, *, reason: str) -> Outcome:
-    """Take a memory's words out of its row, revisions, proposal, verdicts and full text."""
+    """Take a memory's words out of its row, revisions, proposals, verdicts and full text."""
     if memory.status is Status.ERASED:
         raise MinutebookError("erased", "It was erased before.", memory=memory.id)
     lock_reach(call, memory.scope.project)
-    keys = claim_keys(call)
-    record = Record(
-        call,
-        Op.RETIRE,
-        "memory.erased",
-        memory.id,
-        memory.scope.project,
-        reason,
-        (RuleHit("erase", "erased", "", memory.id),),
-        memory=memory.id,
-    ).open()
-    # Every wording that ever stood is buried, or an old one would come back by an import.
+    # Each proposal that was ever promoted into it, not only the last.
+    proposals = inbox.of_memory(call.tx, memory.id)
     before = memories.revisions(call.tx, memory.id)
-    wordings = {(r.state.title, r.state.content) for r in before}
-    wordings.add((memory.title, memory.content))
-    proposal = inbox.get(call.tx, memory.proposal) if memory.proposal is not None else None
-    if proposal is not None:
-        wordings.add((proposal.title, proposal.content))
-    for title, content in sorted(wordings):
-        record.bury(
-            Cause.ERASED,
-            ref=memory.id,
-            slug=f"erased-{memory.id.lower()}",
-            claim=keys.claim(title, content),
-            key=keys.own_id,
-            reason=reason,
-        )
+    record = _open(call, "memory.erased", memory.id, memory.scope.project, reason, memory=memory.id)
+    # Every wording that ever stood is buried, or an old one would come back by an import.
+    wordings = {(r.state.title, r.state.content) for r in before} | {(memory.title, memory.content)}
+    wordings |= {(proposal.title, proposal.content) for proposal in proposals}
+    wordings |= _asked_for(call, [memory.id, *(p.id for p in proposals)], memory.scope.project)
+    _bury(record, memory.id, wordings, reason)
     gone = replace(
         memories.blanked(memory, ERASED),
         status=Status.ERASED,
@@ -67,17 +56,15 @@ def erase_memory(call: Call, memory: Memory, *, reason: str) -> Outcome:
         seq=record.seq,
     )
     record.replace(memory, gone, "")
-    memories.blank(call.tx, memory.id, placeholder=ERASED)
-    if proposal is not None:
-        inbox.blank(call.tx, proposal, placeholder=ERASED)
-    # Its effects are of no use to a revert, which must not bring anything back.
-    record.effects.clear()
-    verdict = record.close()
-    verdicts.blank(call.tx, memory=memory.id, proposal=None if proposal is None else proposal.id)
-    slugs = {r.state.slug for r in before} | {memory.slug}
-    if proposal is not None:
-        slugs |= {proposal.slug, proposal.requested_slug}
-    erasure.scrub(call.tx, slugs)
+    for proposal in proposals:
+        inbox.underive(call.tx, proposal)
+    verdict = _close(
+        call,
+        record,
+        refs=[memory.id, *(proposal.id for proposal in proposals)],
+        slugs={memory.slug, *(r.state.slug for r in before)}.union(*map(_slugs, proposals)),
+        wordings=wordings,
+    )
     return outcome(verdict, slug=gone.slug, revision=gone.revision)
 
 
@@ -89,34 +76,67 @@ def erase_proposal(call: Call, proposal: Proposal, *, reason: str) -> Outcome:
             f"{proposal.slug!r} became a memory; erase that, and the proposal goes with it.",
             memory=proposal.memory,
         )
-    keys = claim_keys(call)
-    record = Record(
-        call,
-        Op.RETIRE,
-        "proposal.erased",
-        proposal.id,
-        proposal.project,
-        reason,
-        (RuleHit("erase", "erased", "", proposal.id),),
-        proposal=proposal.id,
-    ).open()
-    wordings = {(proposal.title, proposal.content)}
-    for verdict in verdicts.list_(call.tx, proposal.project, subject=proposal.id, limit=1000):
-        material = verdict.candidate or {}
-        if "content" in material:
-            wordings.add((material["title"], material["content"]))
-    for title, content in sorted(wordings):
-        record.bury(
-            Cause.ERASED,
-            ref=proposal.id,
-            slug=f"erased-{proposal.id.lower()}",
-            claim=keys.claim(title, content),
-            key=keys.own_id,
-            reason=reason,
+    if proposal.slug == erasure.name_of(proposal.id):
+        raise MinutebookError("erased", "It was erased before.", proposal=proposal.id)
+    record = _open(call, "proposal.erased", proposal.id, proposal.project, reason, proposal=proposal.id)
+    wordings = {(proposal.title, proposal.content)} | _asked_for(call, [proposal.id], proposal.project)
+    _bury(record, proposal.id, wordings, reason)
+    if proposal.status is ProposalStatus.PENDING:
+        # Nothing is left to decide about, so it waits no longer.
+        inbox.settle(
+            call.tx,
+            proposal,
+            ProposalStatus.REJECTED,
+            memory=None,
+            reviewer=call.actor.id,
+            role=call.actor.role,
+            reason=None,
+            edits=None,
+            at=call.now,
+            seq=record.seq,
         )
-    inbox.blank(call.tx, proposal, placeholder=ERASED)
+    inbox.underive(call.tx, proposal)
+    verdict = _close(call, record, refs=[proposal.id], slugs=_slugs(proposal), wordings=wordings)
+    return outcome(verdict, slug=erasure.name_of(proposal.id), revision=None)
+
+
+def _open(call: Call, kind: str, ref: str, project: str, reason: str, **on: str) -> Record:
+    hit = RuleHit("erase", "erased", "", ref)
+    return Record(call, Op.RETIRE, kind, ref, project, reason, (hit,), **on).open()  # type: ignore[arg-type]
+
+
+def _asked_for(call: Call, refs: Iterable[str], project: str) -> set[tuple[str, str]]:
+    """Wordings that only verdicts still hold: of proposals that were updated in place, and of refused edits."""
+    found = set()
+    for ref in refs:
+        for verdict in verdicts.list_(call.tx, project, subject=ref, limit=_MOST_VERDICTS):
+            material = verdict.candidate or {}
+            if "content" in material:
+                found.add((material["title"], material["content"]))
+    return found
+
+
+def _slugs(proposal: Proposal) -> set[str]:
+    return {proposal.slug, proposal.requested_slug}
+
+
+def _bury(record: Record, ref: str, wordings: set[tuple[str, str]], reason: str) -> None:
+    keys = claim_keys(record.call)
+    for claim in sorted({keys.claim(title, content) for title, content in wordings}):
+        record.bury(
+            Cause.ERASED, ref=ref, slug=erasure.name_of(ref), claim=claim, key=keys.own_id, reason=reason
+        )
+
+
+def _close(
+    call: Call, record: Record, *, refs: list[str], slugs: set[str], wordings: set[tuple[str, str]]
+) -> Verdict:
+    # Its effects are of no use to a revert, which must not bring anything back.
     record.effects.clear()
-    closed = record.close()
-    verdicts.blank(call.tx, memory=None, proposal=proposal.id)
-    erasure.scrub(call.tx, {proposal.slug, proposal.requested_slug})
-    return outcome(closed, slug=f"erased-{proposal.id.lower()}", revision=None)
+    verdict = record.close()
+    keys = claim_keys(call)
+    claims = {claim for title, content in wordings for claim in keys.all_claims(title, content)}
+    reach = erasure.reach(call.tx, refs, claims=claims)
+    project = None if record.project == GLOBAL else record.project
+    erasure.scrub(call.tx, Gone(refs=reach, slugs=frozenset(slugs), project=project))
+    return verdict

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from minutebook.call import Call
 from minutebook.controller.record import Record, claim_keys, lock_reach
-from minutebook.controller.review import candidate_of
+from minutebook.controller.review import candidate_of, edits_of
 from minutebook.ledger import inbox, memories, tombstones, verdicts
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
-from minutebook.model.inbox import ProposalStatus
+from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Importance, Relation, Status
 from minutebook.model.tombstones import Cause
 from minutebook.model.verdicts import CHANGING, Blocked, Effect, Op, RuleHit, Verdict
@@ -35,6 +35,8 @@ def revert(call: Call, verdict: Verdict, *, reason: str) -> Verdict:
     blocked = why_not(call, verdict)
     if blocked is not None:
         code = "already_reverted" if verdict.reverted_by is not None else "newer_stands"
+        if not can_revert(verdict):
+            code = "bad_transition"
         raise MinutebookError(
             code, blocked.because, verdict=verdict.id, standing=list(blocked.standing)
         )
@@ -54,15 +56,15 @@ def why_not(call: Call, verdict: Verdict) -> Blocked | None:
         return Blocked(verdict.id, f"A verdict of op {verdict.op} changed nothing; there is nothing to revert.", ())
     refs = [effect.ref for effect in verdict.effects if effect.kind in ("memory", "proposal")]
     for effect in verdict.effects:
-        moved = _moved_on(call, effect)
+        moved = _moved_on(call, effect, refs)
         if moved is not None:
             newer = [v.id for v in verdicts.touching(call.tx, refs, after=verdict.seq)]
             return Blocked(verdict.id, moved, tuple(newer))
     return None
 
 
-def _moved_on(call: Call, effect: Effect) -> str | None:
-    """Whether what an effect left is not what stands now."""
+def _moved_on(call: Call, effect: Effect, together: list[str]) -> str | None:
+    """Whether what an effect left is not what stands now; `together` is all that is put back with it."""
     tx = call.tx
     if effect.kind == "memory":
         memory = memories.get(tx, effect.ref)
@@ -71,7 +73,7 @@ def _moved_on(call: Call, effect: Effect) -> str | None:
         if str(memory.revision) != effect.after:
             return f"{memory.slug!r} is at revision {memory.revision} now; this verdict left revision {effect.after}."
         if effect.before != "0":
-            return _identity_taken(call, effect)
+            return _cannot_return(call, effect, together)
     elif effect.kind == "proposal":
         proposal = inbox.get(tx, effect.ref)
         if proposal is None:
@@ -86,14 +88,18 @@ def _moved_on(call: Call, effect: Effect) -> str | None:
     return None
 
 
-def _identity_taken(call: Call, effect: Effect) -> str | None:
-    """Whether the earlier state would stand on a name that something else has now."""
+def _cannot_return(call: Call, effect: Effect, together: list[str]) -> str | None:
+    """Whether the earlier state would bring back erased words, or stand on a name that is taken now."""
     earlier = memories.at_revision(call.tx, effect.ref, int(effect.before))
     if earlier is None or earlier.status is not Status.ACTIVE:
         return None
+    claims = claim_keys(call).all_claims(earlier.title, earlier.content)
+    tombstone = tombstones.standing_on(call.tx, claims, earlier.scope.project)
+    if tombstone is not None and tombstone.cause is Cause.ERASED:
+        return "The words before were erased elsewhere; they come back only when that tombstone is lifted."
     standing = memories.of_identity(call.tx, earlier.scope, earlier.type, earlier.slug)
-    current = memories.get(call.tx, effect.ref)
-    if standing is None or standing.id == effect.ref or (current and current.superseded_by == standing.id):
+    # What has the name now may be what makes room for it again: a successor, whose own step is undone too.
+    if standing is None or standing.id in together:
         return None
     return f"{earlier.slug!r} is the name of a newer memory now."
 
@@ -171,22 +177,10 @@ def _put_back_proposal(call: Call, record: Record, verdict: Verdict, effect: Eff
     assert proposal is not None
     if effect.after in ("merged", "rejected"):
         inbox.reopen(call.tx, proposal, at=call.now, seq=record.seq)
-        record.effects.append(Effect("proposal", proposal.id, effect.after, "pending"))
+        record.effects.append(Effect("proposal", proposal.id, effect.after, f"pending {proposal.revision}"))
         return
     if effect.before in ("", "merged", "rejected"):
-        inbox.settle(
-            call.tx,
-            proposal,
-            ProposalStatus.REJECTED,
-            memory=None,
-            reviewer=call.actor.id,
-            role=call.actor.role,
-            reason=f"reverted: {reason}",
-            edits=None,
-            at=call.now,
-            seq=record.seq,
-        )
-        record.effects.append(Effect("proposal", proposal.id, "pending", "rejected"))
+        _settle_again(call, record, verdict, proposal, effect, reason=reason)
         return
     # An update in place: its words before are in the verdict that left them.
     earlier = _earlier_words(call, verdict, proposal.id)
@@ -213,6 +207,31 @@ def _put_back_proposal(call: Call, record: Record, verdict: Verdict, effect: Eff
     record.effects.append(
         Effect("proposal", put.id, f"pending {proposal.revision}", f"pending {put.revision}")
     )
+
+
+def _settle_again(
+    call: Call, record: Record, verdict: Verdict, proposal: Proposal, effect: Effect, *, reason: str
+) -> None:
+    """Close a proposal that the reverted verdict opened, as it was settled before if it was."""
+    status = ProposalStatus(effect.before or "rejected")
+    first = verdicts.get(call.tx, verdict.reverts) if verdict.reverts is not None else None
+    edits = None
+    if status is ProposalStatus.MERGED and first is not None and first.candidate is not None:
+        edits = edits_of(proposal, Candidate.from_material(first.candidate))
+    settled = first is not None and effect.before != ""
+    inbox.settle(
+        call.tx,
+        proposal,
+        status,
+        memory=verdict.memory if status is ProposalStatus.MERGED else None,
+        reviewer=first.actor if first is not None and settled else call.actor.id,
+        role=first.role if first is not None and settled else call.actor.role,
+        reason=first.reason if first is not None and settled else f"reverted: {reason}",
+        edits=edits,
+        at=call.now,
+        seq=record.seq,
+    )
+    record.effects.append(Effect("proposal", proposal.id, "pending", status))
 
 
 def _earlier_words(call: Call, verdict: Verdict, proposal: str) -> Candidate:

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from minutebook.call import Call
 from minutebook.controller.record import Record, claim_keys, lock_reach
-from minutebook.controller.write import accept, gather, open_acceptance, refuse, screen_candidate
+from minutebook.controller.write import (
+    accept,
+    check_replaces,
+    gather,
+    open_acceptance,
+    refuse,
+    screen_candidate,
+)
 from minutebook.ledger import inbox, memories
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
@@ -41,6 +48,8 @@ def promote(
     lock_reach(call, edited.scope.project)
     keys = claim_keys(call)
     target = _present_target(call, proposal)
+    if target is not None:
+        check_replaces(target, edited)
     candidate = replace(edited, target=None if target is None else target.id, propose=False)
     identity = memories.of_identity(call.tx, candidate.scope, candidate.type, candidate.slug)
     neighbours = replace(

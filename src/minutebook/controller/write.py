@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from minutebook.call import Call
 from minutebook.controller.record import Record, claim_keys, lock_reach, outcome
-from minutebook.ledger import inbox, memories, tombstones, verdicts
+from minutebook.ledger import bands, inbox, memories, tombstones, verdicts
 from minutebook.ledger.claims import ClaimKeys
 from minutebook.model.actors import Role
 from minutebook.model.candidates import Candidate
@@ -14,10 +15,12 @@ from minutebook.model.errors import MinutebookError, Refusal
 from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Importance, Memory, Relation, Status
 from minutebook.model.times import seconds_before
+from minutebook.model.tombstones import Cause
 from minutebook.model.verdicts import Effect, Op, Outcome, RuleHit
 from minutebook.policy.judge import Judgement, Neighbours, judge
 from minutebook.policy.promotion import risk_of
-from minutebook.policy.screening import Finding, screen
+from minutebook.policy.screening import Family, Finding, Tier, screen
+from minutebook.policy.similarity import sketch
 from minutebook.policy.slugs import decollide, numbered
 
 #: Refusals whose words are not kept, because keeping them is what was refused.
@@ -62,18 +65,31 @@ def _target(call: Call, candidate: Candidate) -> Memory | None:
             memory=target.id,
             status=target.status,
         )
+    check_replaces(target, candidate)
+    return target
+
+
+def check_replaces(target: Memory, candidate: Candidate) -> None:
+    """A successor stands in the same project, and only a decision replaces a decision."""
     if target.scope.project != candidate.scope.project:
         raise MinutebookError(
             "other_project", f"A successor must stand in the same project as {target.slug!r}.", memory=target.id
         )
-    return target
+    if target.governs != candidate.governs:
+        raise MinutebookError(
+            "bad_transition",
+            f"A {target.type} memory cannot be replaced by a {candidate.type} one: "
+            "only a decision replaces a decision.",
+            memory=target.id,
+        )
 
 
 def screen_candidate(candidate: Candidate) -> tuple[Finding, ...]:
     """Screen every text of a candidate that anybody will ever read."""
     fields = {
-        "title": candidate.title,
+        # The content first: a title may have been made from it, and the writer knows only the content.
         "content": candidate.content,
+        "title": candidate.title,
         "rationale": candidate.rationale,
         "summary": candidate.summary,
         "entity": candidate.entity,
@@ -82,6 +98,17 @@ def screen_candidate(candidate: Candidate) -> tuple[Finding, ...]:
         "evidence": "\n".join(evidence.ref for evidence in candidate.evidence),
     }
     return screen({name: text for name, text in fields.items() if text})
+
+
+def check_no_secret(fields: Mapping[str, str]) -> None:
+    """Refuse words that are kept beside memories, such as tags or a session's summary, if they hold a secret."""
+    for finding in screen(fields):
+        if finding.tier is Tier.REFUSE and finding.family is Family.SECRET:
+            raise MinutebookError(
+                "secret",
+                f"The {finding.field} holds what looks like a credential ({finding.rule}). "
+                "Nothing of it was kept; take it out and send the rest.",
+            )
 
 
 def gather(
@@ -101,11 +128,16 @@ def gather(
     slot: list[Memory] = []
     if candidate.entity and candidate.attribute:
         slot = memories.of_slot(tx, candidate.scope, candidate.entity, candidate.attribute)
-    near = [] if target else memories.near(tx, candidate.scope, candidate.content, limits.neighbours)
-    proposed = near_proposals = None
+    home, sketched = candidate.scope.project, sketch(candidate.content)
+    touching = bands.sharing(tx, home, sketched, limits.neighbours)
+    near = [] if target else memories.near(tx, candidate.scope, touching)
+    proposed, near_proposals = None, []
     if call.caller.project is not None:
-        proposed = inbox.of_claim(tx, call.project.id, call.actor.id, claim)
-        near_proposals = inbox.near(tx, call.project.id, candidate.content, limits.neighbours)
+        here = call.project.id
+        proposed = inbox.of_claim(tx, here, call.actor.id, claim)
+        near_proposals = inbox.near(
+            tx, touching if here == home else bands.sharing(tx, here, sketched, limits.neighbours)
+        )
     return Neighbours(
         target=target,
         identity=identity,
@@ -113,7 +145,7 @@ def gather(
         proposed=proposed,
         slot=tuple(known for known in slot if target is None or known.id != target.id),
         near=tuple(near),
-        near_proposals=tuple(p for p in near_proposals or () if mine is None or p.id != mine.id),
+        near_proposals=tuple(p for p in near_proposals if mine is None or p.id != mine.id),
         tombstone=tombstones.standing_on(
             tx, keys.all_claims(candidate.title, candidate.content), candidate.scope.project
         ),
@@ -147,18 +179,21 @@ def refuse(
     if code == "rate_limited" and _refused_for_rate(call):
         # One row a window says it; a looping agent must not fill the ledger with refusals.
         raise MinutebookError(code, judgement.reason, **details)
-    withheld = code in _WITHHELD
+    erased = neighbours.tombstone is not None and neighbours.tombstone.cause is Cause.ERASED
+    withheld = code in _WITHHELD or (code == "tombstoned" and erased)
     record = Record(
         call,
         Op.REFUSE,
         "memory.refused",
-        "" if withheld else candidate.slug,
+        # Not the slug: it is made from words that may be one agent's own.
+        neighbours.tombstone.id if neighbours.tombstone is not None and code == "tombstoned" else "",
         candidate.scope.project,
         judgement.reason,
         judgement.trace,
         source=candidate.source,
         candidate=candidate.outline() if withheld else candidate.material(),
-        digest=keys.claim(candidate.title, candidate.content) if code != "too_large" else None,
+        # Not even a hash of a secret: its key lies in the same ledger, and a password can be guessed.
+        digest=None if withheld else keys.claim(candidate.title, candidate.content),
         detail={"code": code, "rules": [hit.rule for hit in judgement.trace]},
     ).open()
     verdict = record.close()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +51,7 @@ def find(start: Path) -> Binding | None:
 def read(path: Path) -> Binding:
     """Read a workspace file. What is not valid is an error, and never regenerated: the id is the memory."""
     try:
-        data = path.read_bytes()
+        data = _bytes_of(path)
     except OSError as error:
         raise _bad(path, f"cannot be read: {error.strerror}") from error
     if len(data) > _MOST_BYTES:
@@ -68,6 +70,17 @@ def read(path: Path) -> Binding:
     return Binding(path.parent.parent, project, name, created)
 
 
+def _bytes_of(path: Path) -> bytes:
+    """What a plain file holds, as far as it could be valid. A pipe or a device would never end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "it is not a plain file")
+        return os.read(descriptor, _MOST_BYTES + 1)
+    finally:
+        os.close(descriptor)
+
+
 def create(root: Path, *, project: str, name: str, created_at: str) -> Binding:
     """Write the workspace file, whole or not at all; an existing one is never overwritten."""
     folder = root / FOLDER
@@ -80,21 +93,17 @@ def create(root: Path, *, project: str, name: str, created_at: str) -> Binding:
     )
     try:
         folder.mkdir(exist_ok=True)
-        staged = folder / f".{NAME}.{os.getpid()}"
-        descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        # Everything through one handle that follows no link: a linked folder would take us out of here.
+        inside = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            os.write(descriptor, text.encode())
-            os.fsync(descriptor)
+            _place(text.encode(), f".{NAME}.{os.getpid()}", inside)
         finally:
-            os.close(descriptor)
-        try:
-            os.link(staged, path)  # fails where one exists, unlike a rename
-        finally:
-            os.unlink(staged)
-        _sync_directory(folder)
+            os.close(inside)
     except FileExistsError:
         raise MinutebookError("exists", f"{visible(str(path))} exists already; it is not overwritten.") from None
     except OSError as error:
+        if folder.is_symlink():
+            raise _bad(folder, "is a link; the file must lie in the directory itself") from error
         raise MinutebookError(
             "cannot_open",
             f"Cannot write {visible(str(path))}: {error.strerror}.",
@@ -103,12 +112,20 @@ def create(root: Path, *, project: str, name: str, created_at: str) -> Binding:
     return Binding(root, project, name, created_at)
 
 
-def _sync_directory(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+def _place(data: bytes, staged: str, folder: int) -> None:
+    """Write the workspace file into the open folder under another name, then give it its own."""
+    descriptor = os.open(staged, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644, dir_fd=folder)
     try:
-        os.fsync(descriptor)
+        try:
+            os.write(descriptor, data)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        # Fails where one exists, unlike a rename.
+        os.link(staged, NAME, src_dir_fd=folder, dst_dir_fd=folder)
     finally:
-        os.close(descriptor)
+        os.unlink(staged, dir_fd=folder)
+    os.fsync(folder)
 
 
 def _quoted(text: str) -> str:

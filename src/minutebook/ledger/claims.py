@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b
 
 from minutebook.ledger.database import Tx
@@ -36,6 +37,7 @@ class ClaimKeys:
         return [_digest(secret, form) for _, secret in self.keys]
 
 
+@lru_cache(maxsize=256)
 def normal_form(title: str, content: str) -> str:
     folded = fold_claim(content)
     if len(folded) < _SHORT:

@@ -103,6 +103,16 @@ class Dialect(ABC):
     tokens: Mapping[str, str] = field(hash=False)
     #: One row when a table of the name :table exists, none otherwise.
     table_exists: str
+    #: The columns (name) of the table :table that are written, and not made by the database itself.
+    columns: str
+    #: The next :n numbers (seq) of the event log, ascending, taken for whoever asked.
+    next_seqs: str
+    #: One row whose `found` is ok, or what is damaged.
+    quick_check: str
+    #: Builds the full-text index anew from `texts`.
+    rebuild_text: str
+    #: Whether a ledger is one file, which can be copied and put back.
+    one_file: bool
 
     def render(self, template: str) -> str:
         """Put this database's spelling in place of every `${token}` of a schema file."""
@@ -267,6 +277,15 @@ SQLITE = SqliteDialect(
         "clustered": " WITHOUT ROWID",
     },
     table_exists="SELECT name FROM sqlite_schema WHERE type = 'table' AND name = :table",
+    columns="SELECT name FROM pragma_table_info(:table)",
+    next_seqs="""
+        WITH RECURSIVE numbers (seq, n) AS (
+            SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) + 1, 1 WHERE :n > 0
+            UNION ALL SELECT seq + 1, n + 1 FROM numbers WHERE n < :n)
+        SELECT seq FROM numbers""",
+    quick_check="SELECT quick_check AS found FROM pragma_quick_check(1)",
+    rebuild_text="INSERT INTO fulltext (fulltext) VALUES ('rebuild')",
+    one_file=True,
 )
 
 POSTGRES = PostgresDialect(
@@ -282,4 +301,15 @@ POSTGRES = PostgresDialect(
     table_exists="""
         SELECT table_name AS name FROM information_schema.tables
          WHERE table_schema = current_schema() AND table_name = :table""",
+    columns="""
+        SELECT column_name AS name FROM information_schema.columns
+         WHERE table_schema = current_schema() AND table_name = :table AND is_generated = 'NEVER'
+         ORDER BY ordinal_position""",
+    next_seqs="""
+        SELECT nextval(pg_get_serial_sequence('events', 'seq')) AS seq
+          FROM generate_series(1, CAST(:n AS BIGINT))""",
+    # Its own pages are the server's affair; what can be asked is whether it answers at all.
+    quick_check="SELECT 'ok' AS found",
+    rebuild_text="REINDEX INDEX texts_words",
+    one_file=False,
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from minutebook.ledger import bands, fulltext
 from minutebook.ledger.database import Tx
 from minutebook.ledger.plain import dump, dump_evidence, dump_would, load_evidence, load_tags, load_would
+from minutebook.ledger.visibility import Reader, visible
 from minutebook.model.inbox import Proposal, ProposalStatus, Risk
 from minutebook.model.memories import Importance, Type
 from minutebook.model.scopes import Scope, ScopeKind
@@ -117,7 +119,18 @@ def _underive(tx: Tx, proposal: Proposal) -> None:
     bands.remove(tx, proposal.project, proposal.id, sketch(proposal.content))
 
 
-rederive = _derive
+def underive(tx: Tx, proposal: Proposal) -> None:
+    """Make a proposal unfindable."""
+    _underive(tx, proposal)
+    fulltext.remove(tx, proposal.id)
+
+
+def rederive(tx: Tx, proposal: Proposal) -> None:
+    """Build the derived rows of a proposal anew; what was erased has none."""
+    if proposal.slug == f"erased-{proposal.id.lower()}":
+        underive(tx, proposal)
+    else:
+        _derive(tx, proposal)
 
 
 def get(tx: Tx, id: str) -> Proposal | None:
@@ -130,6 +143,12 @@ def by_slug(tx: Tx, project: str, slug: str) -> Proposal | None:
         "SELECT * FROM proposals WHERE project_id = :project AND slug = :slug", project=project, slug=slug
     )
     return None if row is None else _proposal(row)
+
+
+def of_memory(tx: Tx, memory: str) -> list[Proposal]:
+    """Every proposal that was promoted into a memory, the oldest first."""
+    rows = tx.all("SELECT * FROM proposals WHERE memory_id = :memory ORDER BY id", memory=memory)
+    return [_proposal(row) for row in rows]
 
 
 def by_request(tx: Tx, project: str, requested: str, agent: str) -> Proposal | None:
@@ -161,7 +180,7 @@ def of_claim(tx: Tx, project: str, agent: str, claim: str) -> Proposal | None:
     row = tx.one(
         """SELECT * FROM proposals
             WHERE claim = :claim AND project_id = :project AND agent = :agent AND status = 'pending'
-            ORDER BY id LIMIT 1""",
+            LIMIT 1""",
         claim=claim,
         project=project,
         agent=agent,
@@ -169,10 +188,10 @@ def of_claim(tx: Tx, project: str, agent: str, claim: str) -> Proposal | None:
     return None if row is None else _proposal(row)
 
 
-def near(tx: Tx, project: str, content: str, limit: int) -> list[Proposal]:
-    """Pending proposals whose sketch touches that of `content`."""
+def near(tx: Tx, refs: Sequence[str]) -> list[Proposal]:
+    """Those of the refs that are pending proposals."""
     found = []
-    for ref in bands.sharing(tx, project, sketch(content), limit):
+    for ref in refs:
         proposal = get(tx, ref)
         if proposal is not None and proposal.status is ProposalStatus.PENDING:
             found.append(proposal)
@@ -188,11 +207,23 @@ def list_(
     agent: str | None = None,
     risk: str | None = None,
     run: str | None = None,
+    updated_before: str | None = None,
+    reader: Reader | None = None,
     after: str | None = None,
     limit: int,
 ) -> list[Proposal]:
-    """Newest first; `after` is the id of the last one seen."""
+    """Newest first; `after` is the id of the last one seen.
+
+    A reader sees a merged proposal, whose words are a memory's, if it may see that memory, or proposed it.
+    """
     clause, params = "", {}
+    if reader is not None and reader.agent is not None:
+        seen, params = visible(reader)
+        clause += f""" AND (memory_id IS NULL OR agent = :reader_agent
+            OR EXISTS (SELECT 1 FROM memories m WHERE m.id = proposals.memory_id AND {seen}))"""
+    if updated_before is not None:
+        clause += " AND updated_at < :updated_before"
+        params["updated_before"] = updated_before
     wanted = {"status": status, "type": type, "agent": agent, "risk": risk, "run_id": run}
     for column, value in wanted.items():
         if value is not None:
@@ -229,22 +260,6 @@ def counts(tx: Tx, project: str) -> dict[str, int]:
 
 def all_ids(tx: Tx) -> list[str]:
     return [row["id"] for row in tx.all("SELECT id FROM proposals ORDER BY id")]
-
-
-def blank(tx: Tx, proposal: Proposal, *, placeholder: str) -> None:
-    """Take the words out of a proposal; who, when and what became of it stay."""
-    if proposal.status is ProposalStatus.PENDING:
-        _underive(tx, proposal)
-    fulltext.remove(tx, proposal.id)
-    tx.run(
-        """UPDATE proposals SET title = :gone, content = :gone, rationale = NULL, entity = NULL, attribute = NULL,
-                  tags = '[]', evidence = '[]', edits = NULL, reason = NULL, claim = '', slug = :slug,
-                  requested_slug = :slug
-            WHERE id = :id""",
-        id=proposal.id,
-        gone=placeholder,
-        slug=f"erased-{proposal.id.lower()}",
-    )
 
 
 def _columns(proposal: Proposal, claim: str) -> dict[str, Any]:

@@ -118,6 +118,7 @@ def underive(tx: Tx, memory: Memory) -> None:
 
 def rederive(tx: Tx, memory: Memory) -> None:
     """Build the derived rows of a memory anew."""
+    tx.run("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
     _add_tags(tx, memory.id, memory.tags)
     _derive(tx, memory)
 
@@ -132,6 +133,21 @@ def seen_by(tx: Tx, id: str, reader: Reader) -> Memory | None:
     clause, params = visible(reader)
     row = tx.one(f"SELECT m.* FROM memories m WHERE m.id = :id AND {clause}", id=id, **params)
     return None if row is None else _memory(row)
+
+
+def unseen(tx: Tx, ids: Sequence[str], reader: Reader) -> set[str]:
+    """Those of the ids that are memories the reader may not see."""
+    if reader.agent is None or not ids:
+        return set()
+    names = {f"i{index}": id for index, id in enumerate(dict.fromkeys(ids))}
+    clause, params = visible(reader)
+    rows = tx.all(
+        f"""SELECT m.id FROM memories m
+             WHERE m.id IN ({", ".join(":" + name for name in names)}) AND NOT ({clause})""",
+        **names,
+        **params,
+    )
+    return {row["id"] for row in rows}
 
 
 def named(tx: Tx, slug: str, reader: Reader, *, governing: bool | None, active: bool = True) -> list[Memory]:
@@ -167,9 +183,8 @@ def slugs_like(tx: Tx, scope: Scope, type: Type, slug: str) -> set[str]:
     """Active slugs of the identity's place that begin with `slug`."""
     rows = tx.all(
         """SELECT slug FROM memories
-            WHERE project_id = :project AND scope = :scope AND tier = :tier AND agent = :agent
-              AND repo_id = :repo AND session_id = :session AND type = :type AND status = 'active'
-              AND slug >= :slug AND slug < :end""",
+            WHERE project_id = :project AND slug >= :slug AND slug < :end AND scope = :scope AND tier = :tier AND agent = :agent
+              AND repo_id = :repo AND session_id = :session AND type = :type AND status = 'active'""",
         type=type,
         slug=slug,
         end=slug + "~",
@@ -184,11 +199,11 @@ def of_claim(tx: Tx, scope: Scope, claim: str) -> list[Memory]:
         """SELECT * FROM memories
             WHERE claim = :claim AND project_id = :project AND scope = :scope AND tier = :tier
               AND agent = :agent AND repo_id = :repo AND session_id = :session AND status = 'active'
-            ORDER BY id LIMIT 5""",
+            LIMIT 5""",
         claim=claim,
         **_place(scope),
     )
-    return [_memory(row) for row in rows]
+    return sorted((_memory(row) for row in rows), key=lambda memory: memory.id)
 
 
 def of_slot(tx: Tx, scope: Scope, entity: str, attribute: str) -> list[Memory]:
@@ -198,18 +213,18 @@ def of_slot(tx: Tx, scope: Scope, entity: str, attribute: str) -> list[Memory]:
             WHERE project_id = :project AND entity = :entity AND attribute = :attribute AND scope = :scope
               AND tier = :tier AND agent = :agent AND repo_id = :repo AND session_id = :session
               AND status = 'active'
-            ORDER BY id LIMIT 6""",
+            LIMIT 6""",
         entity=entity,
         attribute=attribute,
         **_place(scope),
     )
-    return [_memory(row) for row in rows]
+    return sorted((_memory(row) for row in rows), key=lambda memory: memory.id)
 
 
-def near(tx: Tx, scope: Scope, content: str, limit: int) -> list[Memory]:
-    """Active memories of the same place whose sketch touches that of `content`."""
+def near(tx: Tx, scope: Scope, refs: Sequence[str]) -> list[Memory]:
+    """Those of the refs that are active memories of this very place."""
     found = []
-    for ref in bands.sharing(tx, scope.project, sketch(content), limit):
+    for ref in refs:
         memory = get(tx, ref)
         if memory is not None and memory.scope == scope and memory.status is Status.ACTIVE:
             found.append(memory)
@@ -377,27 +392,6 @@ def at_revision(tx: Tx, id: str, revision: int) -> Memory | None:
 
 def all_ids(tx: Tx) -> list[str]:
     return [row["id"] for row in tx.all("SELECT id FROM memories ORDER BY id")]
-
-
-def blank(tx: Tx, id: str, *, placeholder: str) -> None:
-    """Take the words out of a memory's row and revisions; ids, times and names stay."""
-    tx.run(
-        """UPDATE memories SET title = :gone, content = :gone, summary = NULL, rationale = NULL, entity = NULL,
-                               attribute = NULL, tags = '[]', evidence = '[]', slug = :slug, claim = ''
-            WHERE id = :id""",
-        id=id,
-        gone=placeholder,
-        slug=f"erased-{id.lower()}",
-    )
-    tx.run("DELETE FROM tags WHERE ref = :id", id=id)
-    for row in tx.all("SELECT revision, seq, state FROM revisions WHERE memory_id = :id", id=id):
-        old = load_state(row["state"], id=id, revision=row["revision"], seq=row["seq"])
-        tx.run(
-            "UPDATE revisions SET state = :state WHERE memory_id = :id AND revision = :revision",
-            id=id,
-            revision=row["revision"],
-            state=dump_state(blanked(old, placeholder)),
-        )
 
 
 def blanked(memory: Memory, placeholder: str) -> Memory:

@@ -126,9 +126,8 @@ class SqliteDatabase(Database):
             self._writer.close()
             self._closed = True
             self._pool.close()
-            if self._gone is not None or self._still_there() is not None:
-                # Closing would empty the log into a file that is not ours any more, and delete another's log.
-                self._main.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            # Closing empties the log into the database, even a log that somebody deleted under us: what was
+            # acknowledged is saved. If the database itself was moved or replaced, SQLite leaves both alone.
             self._main.close()
             guard.unwatch(self.path)
             self._ownership.release()

@@ -128,13 +128,6 @@ def last_of(tx: Tx, actor: str) -> Verdict | None:
     return None if row is None else _verdict(row)
 
 
-def blank(tx: Tx, *, memory: str | None, proposal: str | None) -> None:
-    """Take the material out of every verdict on a memory or proposal; op, rules and digest stay."""
-    for column, ref in (("memory_id", memory), ("proposal_id", proposal)):
-        if ref is not None:
-            tx.run(f"UPDATE verdicts SET candidate = NULL WHERE {column} = :ref", ref=ref)
-
-
 def _verdict(row: dict[str, Any]) -> Verdict:
     return Verdict(
         id=row["id"],

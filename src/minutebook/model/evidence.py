@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -29,6 +30,9 @@ class Evidence:
     commit: str | None = None
 
 
+_FILE = re.compile(r"(?P<path>.*?)(#(?P<span>\d+(-\d+)?))?(@(?P<commit>[^/@#\s]+))?", re.DOTALL)
+
+
 def parse_evidence(text: str) -> Evidence:
     """Read `file:src/app.py#10-20@commit`, `url:https://…`, `source:ID`, `message:ID`, `commit:SHA`.
 
@@ -43,8 +47,10 @@ def parse_evidence(text: str) -> Evidence:
         kind, ref = EvidenceKind.FILE, text.strip()
     span = commit = None
     if kind is EvidenceKind.FILE:
-        ref, _, commit = ref.partition("@")
-        ref, _, span = ref.partition("#")
+        # From the end, and only what looks like one: `@` and `#` are letters of a path too.
+        place = _FILE.fullmatch(ref)
+        assert place is not None
+        ref, span, commit = place["path"], place["span"], place["commit"]
     if not ref:
         raise MinutebookError(
             "invalid_input",

@@ -105,6 +105,8 @@ def _at_home(text: str, at: int) -> bool:
 def hidden_characters(text: str) -> list[str]:
     """List the characters that hide or reorder what a reader sees, each once, in order of appearance."""
     found: dict[str, None] = {}
+    if text.isascii() and text.isprintable():
+        return []
     for match in _HIDDEN_AT.finditer(text):
         char = match[1]
         if char and char not in found and not _at_home(text, match.start()):
@@ -381,6 +383,7 @@ def _signs(match: re.Match[str]) -> str:
     return " "
 
 
+@functools.lru_cache(maxsize=64)
 def fold_claim(text: str) -> str:
     """The normal form of a claim: two texts that a hurried reader takes for one have the same.
 

@@ -13,7 +13,8 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
 
 def text_of(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime(_FORM)
+    # Not strftime: it writes the year 500 in three digits, and text that sorts needs four.
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def moment_of(text: str) -> datetime:
@@ -28,17 +29,17 @@ def parse_time(text: str, now: str) -> str:
     """Read a time: RFC 3339, a date, or an age such as `90m`, `24h`, `7d` before now."""
     given = text.strip()
     ago = _AGO.fullmatch(given)
-    if ago:
-        return seconds_before(now, int(ago[1]) * _SECONDS[ago[2]])
     try:
+        if ago:
+            return seconds_before(now, int(ago[1]) * _SECONDS[ago[2]])
         moment = datetime.fromisoformat(given)
-    except ValueError:
+        return text_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
         raise MinutebookError(
             "invalid_input",
             f"{given[:40]!r} is no time.",
             hint="2026-11-16, 2026-11-16T09:30:00Z, or an age: 90m, 24h, 7d",
         ) from None
-    return text_of(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
 
 
 def age(then: str, now: str) -> str:

@@ -39,7 +39,8 @@ def add(
         id=fold_name(shown),
         name=shown,
         role=role,
-        project=None if bound_to is None else _project_id(call, bound_to),
+        # Whom a bound operator lets in is bound as well; else the bond could be shed by a new name.
+        project=call.actor.project if bound_to is None else _project_id(call, bound_to),
         created_at=call.now,
     )
     if not kept.insert(call.tx, actor):
@@ -50,6 +51,8 @@ def add(
 
 def _project_id(call: Call, ref: str) -> str:
     found = projects.find(call.tx, ref)
+    if call.actor.project is not None and (found is None or found.id != call.actor.project):
+        raise MinutebookError("other_project", f"{call.actor.name} is bound to another project.")
     if found is None:
         raise MinutebookError("not_found", f"There is no project {ref[:80]!r}.", hint="minutebook projects list")
     return found.id
@@ -74,6 +77,16 @@ def _actor(call: Call, name: str) -> Actor:
     if found is None:
         raise MinutebookError("not_found", f"There is no actor {name[:80]!r}.", hint="minutebook actors list")
     return found
+
+
+def _own_actor(call: Call, name: str) -> Actor:
+    """An actor that the caller may change: a bound operator changes those of its own project."""
+    actor = _actor(call, name)
+    if call.actor.project is not None and actor.project != call.actor.project:
+        raise MinutebookError(
+            "other_project", f"{actor.name} is not of the project that {call.actor.name} is bound to."
+        )
+    return actor
 
 
 @operation(Access.READ)
@@ -117,7 +130,7 @@ def edit(
     Example:
         minutebook actors edit dallas --role coordinator
     """
-    actor = _actor(call, name)
+    actor = _own_actor(call, name)
     if actor.role is Role.SCRIBE:
         raise MinutebookError("bad_transition", "The scribe is the system's own.")
     shown = actor.name if shown_as is None else check_name(shown_as, "actor")
@@ -136,7 +149,7 @@ def retire(call: Call, name: Name) -> Actor:
     Example:
         minutebook actors retire ripley
     """
-    actor = _actor(call, name)
+    actor = _own_actor(call, name)
     if actor.retired_at is not None:
         raise MinutebookError("bad_transition", f"{actor.name} was retired before.", actor=actor.id)
     retired = replace(actor, retired_at=call.now)
@@ -152,7 +165,7 @@ def restore(call: Call, name: Name) -> Actor:
     Example:
         minutebook actors restore ripley
     """
-    restored = replace(_actor(call, name), retired_at=None)
+    restored = replace(_own_actor(call, name), retired_at=None)
     kept.update(call.tx, restored)
     _event(call, "actor.restored", restored)
     return restored

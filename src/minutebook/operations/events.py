@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from minutebook.call import Call
 from minutebook.ledger import events as log
+from minutebook.ledger import memories as kept
 from minutebook.model.events import Event
 from minutebook.model.paging import Page
 from minutebook.model.text import fold_name
@@ -34,6 +36,17 @@ def list_(
     wanted = {"kind": kind, "subject": subject, "actor": None if actor is None else fold_name(actor)}
     if follow:
         found = log.after(call.tx, number_of(after) or 0, project=call.project.id, limit=limit, **wanted)
-        return Page(tuple(found), str(found[-1].seq) if found else after)
+        return Page(tuple(_masked(call, found)), str(found[-1].seq) if found else after)
     found = log.before(call.tx, number_of(after), project=call.project.id, limit=limit + 1, **wanted)
-    return page_of(found, limit, "seq")
+    return page_of(_masked(call, found), limit, "seq")
+
+
+def _masked(call: Call, found: list[Event]) -> list[Event]:
+    """Events without the names of memories that the reader may not see: a slug is made from a title."""
+    unseen = kept.unseen(call.tx, [event.subject for event in found], call.reader)
+    return [
+        replace(event, detail={key: value for key, value in (event.detail or {}).items() if key != "slug"})
+        if event.subject in unseen
+        else event
+        for event in found
+    ]

@@ -27,7 +27,7 @@ from minutebook.model.memories import (
 )
 from minutebook.model.paging import Page
 from minutebook.model.scopes import Scope, ScopeKind, Tier, parse_scope, parse_tier
-from minutebook.model.text import canonical_slug, clean, fold_name, fold_tag, one_line, slug_from
+from minutebook.model.text import canonical_slug, clean, fold_name, fold_tag, one_line, plain, slug_from
 from minutebook.model.times import parse_time
 from minutebook.operations.registry import Help, LongText, Read, flags
 
@@ -81,16 +81,20 @@ class About:
 def filled(text: str, field: str) -> str:
     """A text fit to be stored, that says something."""
     cleaned = clean(text)
-    if not cleaned.strip():
-        raise MinutebookError("blank_field", f"The {field} is blank.", field=field)
+    _check_filled(cleaned, field)
     return cleaned
 
 
 def filled_line(text: str, field: str) -> str:
     line = one_line(text)
-    if not line:
-        raise MinutebookError("blank_field", f"The {field} is blank.", field=field)
+    _check_filled(line, field)
     return line
+
+
+def _check_filled(text: str, field: str) -> None:
+    # What draws nothing says nothing: a text of zero-width characters is blank to everybody who reads it.
+    if not plain(text).strip():
+        raise MinutebookError("blank_field", f"The {field} is blank; say something there.", field=field)
 
 
 def filled_or_none(text: str | None) -> str | None:
@@ -262,6 +266,9 @@ def proposal_named(call: Call, ref: str) -> Proposal:
             found = None
     if found is None:
         found = proposals.by_slug(call.tx, call.project.id, ref.strip().casefold())
+    if found is not None and found.memory is not None and found.agent != call.actor.id:
+        # Its words are a memory's now: who may not see that does not see them here.
+        found = None if kept.unseen(call.tx, [found.memory], call.reader) else found
     if found is None:
         raise MinutebookError(
             "not_found", f"The inbox has no proposal {ref[:80]!r}.", hint="minutebook inbox list --status all"

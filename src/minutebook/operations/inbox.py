@@ -12,6 +12,7 @@ from minutebook.call import Call, LongCall
 from minutebook.controller import erase as erasing
 from minutebook.controller import review
 from minutebook.controller.write import write
+from minutebook.ledger import bands
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
 from minutebook.model.errors import MinutebookError
@@ -50,10 +51,12 @@ from minutebook.operations.given import (
     proposal_named,
 )
 from minutebook.operations.registry import Access, Help, operation
-from minutebook.policy.similarity import similarity
+from minutebook.policy.similarity import similarity, sketch
 
 #: Pending proposals looked at when near duplicates are grouped.
 _BATCHED = 200
+#: Proposals that one call of `expire` closes; the answer says when there are more.
+_EXPIRED = 1_000
 
 
 @operation(Access.PROPOSE)
@@ -142,6 +145,7 @@ def list_(
         type=type,
         agent=None if agent is None else fold_name(agent),
         risk=risk,
+        reader=call.reader,
         after=after,
         limit=limit + 1,
     )
@@ -173,7 +177,7 @@ def show(call: Call, ref: Ref) -> ProposalView:
     """
     proposal = proposal_named(call, ref)
     stale = review.stale_because(call, proposal)
-    base = kept.get(call.tx, proposal.base) if proposal.base is not None else None
+    base = kept.seen_by(call.tx, proposal.base, call.reader) if proposal.base is not None else None
     diff = None
     if base is not None:
         lines = difflib.unified_diff(
@@ -289,7 +293,8 @@ def _batches(call: Call, pending: list[Proposal]) -> tuple[tuple[str, ...], ...]
     group_of: dict[str, set[str]] = {}
     slugs = {proposal.id: proposal.slug for proposal in pending}
     for proposal in pending:
-        for other in proposals.near(call.tx, call.project.id, proposal.content, call.limits.neighbours):
+        refs = bands.sharing(call.tx, call.project.id, sketch(proposal.content), call.limits.neighbours)
+        for other in proposals.near(call.tx, refs):
             if other.id == proposal.id or other.id not in slugs:
                 continue
             if similarity(proposal.content, other.content) >= call.limits.near_hold:
@@ -321,14 +326,13 @@ def expire(
             "bad_setting", "Nothing expires unless you say after how many days.", hint="give --days, or set inbox_expiry_days"
         )
     bound = seconds_before(call.now, days * 86400)
-    old = [
-        proposal
-        for proposal in proposals.list_(call.tx, call.project.id, status="pending", limit=1000)
-        if proposal.updated_at < bound
-    ]
-    for proposal in old:
+    old = proposals.list_(
+        call.tx, call.project.id, status="pending", updated_before=bound, limit=_EXPIRED + 1
+    )
+    for proposal in old[:_EXPIRED]:
         review.close(call, proposal, reason=f"expired after {days} days", bury=False)
-    answer = Page(tuple(_line(call, proposals.get(call.tx, proposal.id) or proposal) for proposal in old))
+    lines = [_line(call, proposals.get(call.tx, proposal.id) or proposal) for proposal in old]
+    answer = page_of(lines, _EXPIRED, "id")
     if not confirm:
         call.preview(answer)
     return answer

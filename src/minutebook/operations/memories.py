@@ -139,6 +139,8 @@ def show(call: Call, ref: Ref) -> MemoryView:
 
 def view_of(call: Call, memory: Memory) -> MemoryView:
     found = relations.of(call.tx, memory.id)
+    unseen = kept.unseen(call.tx, [end for link in found for end in (link.from_id, link.to_id)], call.reader)
+    found = [link for link in found if link.from_id not in unseen and link.to_id not in unseen]
     contested = kept.contested(call.tx, memory.id)
     return MemoryView(
         memory=memory,
@@ -260,7 +262,7 @@ def rescope(call: Call, ref: Ref, reason: Reason = "rescoped", place: Place = Pl
 
     Example:
         minutebook memories rescope staging-proxy --scope project
-        minutebook memories rescope style-guide --scope global "true everywhere"
+        minutebook memories rescope style-guide --scope global --reason "true everywhere"
     """
     memory = memory_named(call, ref)
     if place == Place():

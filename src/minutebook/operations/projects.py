@@ -39,6 +39,8 @@ def create(
         minutebook projects create "Checkout service"
     """
     name = check_name(name, "project")
+    if call.actor.project is not None:
+        raise MinutebookError("other_project", f"{call.actor.name} is bound to one project and makes no other.")
     if id is not None and not is_ulid(id):
         raise MinutebookError("invalid_input", "A project's id is a ULID: 26 characters.", id=id[:40])
     if id is not None and kept.find(call.tx, id) is not None:
@@ -105,7 +107,7 @@ def show(call: Call, ref: ProjectRef | None = None) -> ProjectView:
 
     Example:
         minutebook projects show
-        minutebook projects show checkout-service
+        minutebook projects show --ref checkout-service
     """
     project = _project(call, ref)
     counts = {f"memories {status}": n for status, n in memories.counts(call.tx, project.id).items()}
@@ -182,6 +184,7 @@ def see(
     call: Call,
     path: Annotated[str, Help("the directory"), MaxLen(4_096)],
     host: Annotated[str, Help("the machine"), MaxLen(255)],
+    ref: Annotated[str | None, Help("the project, when not the current one"), MaxLen(300)] = None,
 ) -> Page[Workspace]:
     """Note that the project's id file was seen in a directory, and list where else it was.
 
@@ -191,7 +194,7 @@ def see(
     Example:
         minutebook projects see . my-laptop
     """
-    project = _not_global(call.project)
+    project = _not_global(_project(call, ref))
     kept.see_workspace(call.tx, project=project.id, host=one_line(host), path=one_line(path), at=call.now)
     return Page(tuple(kept.workspaces(call.tx, project.id)))
 
@@ -208,7 +211,7 @@ def forget(
         minutebook projects forget old-clone my-laptop
     """
     project = call.project
-    if not kept.forget_workspace(call.tx, project=project.id, host=host, path=path):
+    if not kept.forget_workspace(call.tx, project=project.id, host=one_line(host), path=one_line(path)):
         raise MinutebookError("not_found", "The project was not seen there.", hint="minutebook projects show")
     return Page(tuple(kept.workspaces(call.tx, project.id)))
 

@@ -13,7 +13,7 @@ from minutebook.ledger import memories as kept
 from minutebook.ledger.visibility import visible
 from minutebook.model.errors import MinutebookError
 from minutebook.model.search import Found, Hit, State
-from minutebook.model.text import words
+from minutebook.model.text import fold_name, words
 from minutebook.operations.given import Agent, Limit, TypeName, tags_of
 from minutebook.operations.registry import Access, Help, operation
 from minutebook.policy.shadowing import shadows
@@ -44,12 +44,14 @@ def search(
 
     Example:
         minutebook search "why not redis"
-        minutebook search proxy limit --proposals-too
+        minutebook search "proxy limit" --proposals-too
     """
     terms = list(dict.fromkeys(words(query)))[:_TERMS]
     if not terms:
         raise MinutebookError("blank_field", "The query holds no word to look for.", field="query")
-    wanted = kept.Filter(type=type, status=status, agent=agent, tags=tags_of(tag))
+    wanted = kept.Filter(
+        type=type, status=status, agent=None if agent is None else fold_name(agent), tags=tags_of(tag)
+    )
     hits = _memories(call, terms, wanted, limit, shadowed)
     if proposals_too:
         hits += _proposals(call, terms, limit)
@@ -69,11 +71,11 @@ def _memories(call: Call, terms: list[str], wanted: kept.Filter, limit: int, sha
     clause, params = visible(call.reader)
     clause += kept.narrow(wanted, params)
     rows = fulltext.match(call.tx, terms, kind="memory", clause=clause, params=params, limit=limit * 3)
-    hidden = {} if shadowed else shadows(kept.namesakes(call.tx, call.reader, [row["ref"] for row in rows]))
+    hidden = shadows(kept.namesakes(call.tx, call.reader, [row["ref"] for row in rows]))
     found = []
     for row in rows:
         memory = kept.get(call.tx, row["ref"])
-        if memory is None or memory.id in hidden:
+        if memory is None or (memory.id in hidden and not shadowed):
             continue
         found.append(
             Hit(
@@ -88,6 +90,7 @@ def _memories(call: Call, terms: list[str], wanted: kept.Filter, limit: int, sha
                 score=round(row["score"], 4),
                 snippet=snippet(memory.content, terms),
                 updated_at=memory.updated_at,
+                shadowed_by=hidden.get(memory.id),
             )
         )
     return found[:limit]

@@ -17,9 +17,11 @@ from minutebook.model.text import clean, one_line
 from minutebook.operations.given import After, Limit, filled_line, page_of
 from minutebook.operations.registry import Access, Help, LongText, operation
 
+_MOST_SUMMARY = 65_536
+
 Focus = Annotated[str, Help("what the project is about just now"), MaxLen(2_000)]
 Issues = Annotated[list[str], Help("an open issue; may be given again"), MaxLen(200)]
-Summary = Annotated[str, LongText(), Help("what happened so far"), MaxLen(65_536)]
+Summary = Annotated[str, LongText(), Help("what happened so far"), MaxLen(_MOST_SUMMARY)]
 State = Annotated[str, LongText(), Help("a tool's own saved state, kept as it is"), MaxLen(1_048_576)]
 
 
@@ -88,6 +90,16 @@ def _open(call: Call) -> Session:
     return found
 
 
+def _summary(before: str, append: str) -> str:
+    text = f"{before}\n{clean(append)}" if before else clean(append)
+    if len(text) > _MOST_SUMMARY:
+        raise MinutebookError(
+            "too_large",
+            f"The summary would be longer than {_MOST_SUMMARY:,} characters; put a shorter one in place.",
+        )
+    return text
+
+
 @operation(Access.READ)
 def current(call: Call) -> Session:
     """Show the open session.
@@ -119,9 +131,7 @@ def update(
     if summary is not None:
         text = clean(summary)
     elif append is not None:
-        text = f"{text}\n{clean(append)}" if text else clean(append)
-    if len(text) > 65_536:
-        raise MinutebookError("too_large", "The summary would be longer than 65,536 characters; put a shorter one in place.")
+        text = _summary(text, append)
     updated = replace(
         session,
         focus=session.focus if focus is None else filled_line(focus, "focus"),
@@ -143,8 +153,7 @@ def close(call: Call, append: Annotated[Summary | None, Help("last words for the
     """
     session = _open(call)
     if append is not None:
-        added = clean(append)
-        session = replace(session, summary=f"{session.summary}\n{added}" if session.summary else added)
+        session = replace(session, summary=_summary(session.summary, append))
     return _end(call, session)
 
 

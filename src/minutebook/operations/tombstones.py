@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from minutebook.call import Call
-from minutebook.ledger import events
+from minutebook.ledger import events, memories
 from minutebook.ledger import tombstones as laid
 from minutebook.model.actors import Role
 from minutebook.model.errors import MinutebookError
@@ -30,7 +31,9 @@ def list_(
         minutebook tombstones list
     """
     found = laid.list_(call.tx, call.project.id, cause=cause, lifted=lifted, after=after, limit=limit + 1)
-    return page_of(found, limit, "id")
+    unseen = memories.unseen(call.tx, [tombstone.ref for tombstone in found], call.reader)
+    shown = [replace(stone, slug="", reason="") if stone.ref in unseen else stone for stone in found]
+    return page_of(shown, limit, "id")
 
 
 @operation(Access.REVIEW)

@@ -69,7 +69,8 @@ def list_(
         before=number_of(after),
         limit=limit + 1,
     )
-    return page_of([_line(call, verdict) for verdict in found], limit, "seq")
+    shown = _masked(call, found)
+    return page_of([_line(call, verdict) for verdict in shown], limit, "seq")
 
 
 def _subject(call: Call, ref: str) -> str:
@@ -83,8 +84,27 @@ def _subject(call: Call, ref: str) -> str:
     raise MinutebookError("not_found", f"There is no memory or proposal {ref[:80]!r} here.")
 
 
+def _masked(call: Call, found: list[Verdict]) -> list[Verdict]:
+    """Verdicts without the sentences that quote a memory which the reader may not see.
+
+    A slug is made from a title: even the name of another agent's memory is a part of its words.
+    """
+    unseen = kept.unseen(call.tx, [id for verdict in found for id in _touched(verdict)], call.reader)
+    return [
+        replace(verdict, reason="", trace=tuple(replace(hit, detail="") for hit in verdict.trace))
+        if unseen.intersection(_touched(verdict))
+        else verdict
+        for verdict in found
+    ]
+
+
+def _touched(verdict: Verdict) -> list[str]:
+    named = [verdict.memory, *verdict.targets, *(hit.target for hit in verdict.trace)]
+    return [id for id in named if id is not None]
+
+
 def _line(call: Call, verdict: Verdict) -> VerdictLine:
-    memory = kept.get(call.tx, verdict.memory) if verdict.memory is not None else None
+    memory = kept.seen_by(call.tx, verdict.memory, call.reader) if verdict.memory is not None else None
     proposal = proposals.get(call.tx, verdict.proposal) if verdict.proposal is not None else None
     subject = memory.slug if memory is not None else proposal.slug if proposal is not None else ""
     return VerdictLine(
@@ -115,7 +135,7 @@ def show(
     """
     verdict = _verdict(call, id)
     if not content:
-        return replace(verdict, candidate=None)
+        return replace(_masked(call, [verdict])[0], candidate=None)
     if verdict.actor != call.actor.id and not may_decide(call.actor.role):
         raise MinutebookError("not_allowed", "The words of a verdict are for their author and for reviewers.")
     return verdict

@@ -294,8 +294,10 @@ def _aim(bench: _Bench, rule: str, known: Memory) -> None:
     governing = known.type in GOVERNING or bench.candidate.governs
     bench.op = Op.SUPERSEDE if governing and not bench.candidate.amends else Op.UPDATE
     bench.note(rule, bench.op, f"revision {known.revision} of {known.slug!r}", known.id)
+    if known.governs and not bench.candidate.governs and not bench.decides:
+        bench.hold("authority.governing", f"{known.slug!r} governs everyone", known.id)
     foreign = known.author != bench.actor.id and not bench.decides
-    if foreign and known.type not in GOVERNING:
+    if foreign and not known.governs:
         bench.hold("authority.author", f"{known.slug!r} was written by {known.author}", known.id)
 
 
@@ -313,10 +315,15 @@ def _entity_slot(bench: _Bench) -> Judgement | None:
         bench.hold("entity_slot.ambiguous", f"{len(slot)} memories fill the slot {name}")
         return None
     known = slot[0]
-    if known.author == bench.actor.id or bench.decides:
+    alike = known.governs == candidate.governs
+    if alike and (known.author == bench.actor.id or bench.decides):
         _aim(bench, "entity_slot", known)
         return None
     bench.contradicts.append(known.id)
+    if bench.decides:
+        # What informs does not replace what governs, nor the other way round: both stand, linked.
+        bench.note("entity_slot.contradiction", "note", f"{known.slug!r} says otherwise of {name}", known.id)
+        return None
     bench.hold("entity_slot.contradiction", f"{known.author} recorded another value for {name}", known.id)
     return None
 

@@ -7,6 +7,7 @@ where to look.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,22 +43,33 @@ class Finding:
 
 def screen(fields: Mapping[str, str]) -> tuple[Finding, ...]:
     """Look through the texts of a candidate, and name each rule that fires, field by field."""
-    return tuple(finding for field, text in fields.items() for finding in _screen_field(field, text))
+    # Nearly always there is nothing, and one look at all of them together says so.
+    if len(fields) > 1 and not _found("\n\n".join(fields.values())):
+        return ()
+    return tuple(
+        Finding(rule, tier, family, field) for field, text in fields.items() for rule, tier, family in _found(text)
+    )
 
 
-def _screen_field(field: str, text: str) -> Iterator[Finding]:
+@functools.lru_cache(maxsize=256)
+def _found(text: str) -> tuple[tuple[str, Tier, Family], ...]:
+    """The rules that fire in a text. Kept for a moment: a write may be prepared before its turn comes."""
+    return tuple(_look(text))
+
+
+def _look(text: str) -> Iterator[tuple[str, Tier, Family]]:
     seen = texts.plain(text)
     refusing = secrets.refusals(seen)
     for rule in refusing:
-        yield Finding(rule, Tier.REFUSE, Family.SECRET, field)
+        yield rule, Tier.REFUSE, Family.SECRET
     if not refusing:
-        # Once the field is refused, what else might be a secret in it helps nobody.
+        # Once the text is refused, what else might be a secret in it helps nobody.
         for rule in secrets.suspicions(seen):
-            yield Finding(rule, Tier.FLAG, Family.SECRET, field)
+            yield rule, Tier.FLAG, Family.SECRET
     for rule, tier in _hidden(text):
-        yield Finding(rule, tier, Family.HIDDEN, field)
+        yield rule, tier, Family.HIDDEN
     for rule in _authority(seen):
-        yield Finding(rule, Tier.FLAG, Family.AUTHORITY, field)
+        yield rule, Tier.FLAG, Family.AUTHORITY
 
 
 # --- hidden characters ----------------------------------------------------------------------------------
@@ -210,7 +222,7 @@ STRUCTURE: tuple[tuple[str, str], ...] = (
         "fakes_a_heading",
         r"(?mi)^[ \t]{0,3}(?:>[ \t]?){0,4}#{1,6}[ \t]*(?:active |approved |binding |project )?"
         r"(?:boundaries and decisions|current session|system (?:prompt|instructions?|message|override)"
-        r"|operator (?:instructions?|override|orders?)|boundaries)[ \t#:]*$"
+        r"|operator (?:instructions?|override|orders?))[ \t#:]*$"
         r"|(?mi)^[ \t]{0,3}boundaries and decisions[ \t]*\n[ \t]{0,3}[=-]{3,}[ \t]*$",
     ),
     (
@@ -220,7 +232,8 @@ STRUCTURE: tuple[tuple[str, str], ...] = (
         r"|boundary|boundaries|(?:important|new|hidden)[-_]instructions?"
         r"|instructions?)(?:[ \t][^<>\n]{0,80})?/?>"
         r"|<\|[a-z_]{2,24}\|>|\[/?INST\]|<</?SYS>>"
-        r"|\[(?:system|admin|operator|coordinator)(?: (?:message|note|override|prompt|instructions?))?\]"
+        r"|\[(?:system|admin|operator|coordinator) (?:message|note|override|prompt|instructions?)\]"
+        r"|(?:^|\n)[ \t>*_]{0,6}\[(?:system|operator|coordinator)\]:?[ \t]+\S"
         r"|(?:^|\n)[ \t>*_#-]{0,6}system(?: (?:prompt|message|note|override|instructions?"
         r"|notice))?[*_]{0,2}[ \t]?:[*_]{0,2}[ \t]*(?:\S+[ \t]+){3}"
         r"|(?:^|\n)[ \t>*_#-]{0,6}(?:system|operator|developer) (?:prompt|message|override|instructions?"
@@ -241,11 +254,20 @@ def _authority(seen: str) -> list[str]:
     """Names of the rules by which a text claims authority or orders its reader about."""
     folded = texts.fold_claim(seen).encode("utf-8", "replace")
     written = seen.encode("utf-8", "replace")
-    found = [rule for rule, pattern in PHRASES if secrets.compiled(pattern).search(folded)]
-    if "claims_authority" not in found and _claims_approval(folded):
-        found.append("claims_authority")
-    found += [rule for rule, pattern in STRUCTURE if secrets.compiled(pattern).search(written)]
+    found: list[str] = []
+    # One pass asks for all of them; nearly every text has none, and is done.
+    if secrets.compiled(_any_of(PHRASES, _APPROVED)).search(folded):
+        found = [rule for rule, pattern in PHRASES if secrets.compiled(pattern).search(folded)]
+        if "claims_authority" not in found and _claims_approval(folded):
+            found.append("claims_authority")
+    if secrets.compiled(_any_of(STRUCTURE)).search(written):
+        found += [rule for rule, pattern in STRUCTURE if secrets.compiled(pattern).search(written)]
     return list(dict.fromkeys(found))
+
+
+@functools.cache
+def _any_of(rules: tuple[tuple[str, str], ...], *more: str) -> str:
+    return "|".join(f"(?:{pattern})" for pattern in (*(pattern for _, pattern in rules), *more))
 
 
 def _claims_approval(folded: bytes) -> bool:

@@ -138,7 +138,7 @@ def is_strong_password(value: str) -> bool:
 def is_named_password(value: str) -> bool:
     """The check where the syntax itself says that this is a password: a word alone may be one."""
     value = value.rstrip(".,;")
-    return len(value) >= 3 and not is_example(value) and not value.startswith(("$", "%", "/", "(", "-", "["))
+    return len(value) >= 3 and not is_example(value) and not value.startswith(tuple("$%/(-[{"))
 
 
 def is_basic_pair(value: str) -> bool:

@@ -69,7 +69,8 @@ _ABOUT = re.compile(
     r"|reset|strength)\b"
 )
 _NOT_SECRET_BEFORE = re.compile(
-    r"(?i)(?:idempotency|cache|page|next|continuation|pagination|csrf|xsrf|cancellation|public|primary"
+    r"(?i)\b(?:next[ _-]?)?(?:idempotency|cache|page|next|continuation|pagination|csrf|xsrf|cancellation"
+    r"|public|primary"
     r"|foreign|sort|partition|max|min"
     r"|num|input|output|prompt|completion|total|per|stop|design|word|sub|no)[ _-]?$"
 )
@@ -179,8 +180,36 @@ def compiled(pattern: str) -> Any:
     return re2.compile(pattern.encode(), options)
 
 
-def _has(text: bytes, near: str) -> bool:
-    return not near or any(word.encode() in text for word in near.split(" "))
+@functools.cache
+def _near_words() -> dict[str, frozenset[bytes]]:
+    """The words of each `near`, read once."""
+    every = {rule.near for rule in REFUSING} | {near for _, near, _, _ in FLAGGING}
+    return {near: frozenset(word.encode() for word in near.split(" ")) for near in every if near}
+
+
+@functools.cache
+def _all_words() -> tuple[tuple[bytes, ...], Any]:
+    """Every word that some rule looks for, and the RE2 set that finds all of them in one pass."""
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    words = tuple(sorted(set().union(*_near_words().values())))
+    finder = re2.Set.SearchSet(options)
+    for word in words:
+        finder.Add(re2.escape(word))
+    finder.Compile()
+    return words, finder
+
+
+def _present(lower: bytes) -> frozenset[bytes]:
+    """Which words that any rule looks for are in the text: most texts have few, and most rules none."""
+    words, finder = _all_words()
+    return frozenset(words[index] for index in finder.Match(lower) or ())
+
+
+def _has(present: frozenset[bytes], near: str) -> bool:
+    return not near or not present.isdisjoint(_near_words()[near])
 
 
 def _values(match: Any) -> Iterator[str]:
@@ -188,11 +217,11 @@ def _values(match: Any) -> Iterator[str]:
 
 
 def _refusals(data: bytes) -> list[str]:
-    lower = data.lower()
+    present = _present(data.lower())
     found = [
         rule.name
         for rule in REFUSING
-        if _has(lower, rule.near)
+        if _has(present, rule.near)
         and any(
             rule.is_real(value) for match in compiled(rule.pattern).finditer(data) for value in _values(match)
         )
@@ -225,9 +254,9 @@ def _overlapping(pattern: str, data: bytes) -> Iterator[Any]:
 def suspicions(text: str) -> list[str]:
     """Names of the rules by which the text may hold a credential, for a reviewer to look at."""
     data = text.encode("utf-8", "replace")
-    lower = data.lower()
+    present = _present(data.lower())
     return [
         name
         for name, near, pattern, is_suspect in FLAGGING
-        if _has(lower, near) and any(is_suspect(match, data) for match in _overlapping(pattern, data))
+        if _has(present, near) and any(is_suspect(match, data) for match in _overlapping(pattern, data))
     ]

@@ -14,7 +14,7 @@ def decollide(slug: str, agent: str, taken: Collection[str]) -> str:
     if slug not in taken:
         return slug
     segment = slug_segment(agent)
-    stem = f"{slug[: _LONGEST - len(segment) - 8]}--{segment}"
+    stem = f"{slug[: _LONGEST - len(segment) - 8].rstrip('-')}--{segment}"
     return numbered(stem, taken, mark="--")
 
 
@@ -22,7 +22,7 @@ def numbered(stem: str, taken: Collection[str], *, mark: str = "-") -> str:
     """`stem`, else `stem-2`, `stem-3`, …"""
     if stem not in taken:
         return stem
-    stem = stem[: _LONGEST - 8]
+    stem = stem[: _LONGEST - 8].rstrip("-")
     number = 2
     while f"{stem}{mark}{number}" in taken:
         number += 1

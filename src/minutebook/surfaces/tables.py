@@ -184,6 +184,16 @@ TABLES: dict[str, Table] = {
             Column("ID", "id", "id", drop=4),
         )
     ),
+    "Hit": Table(
+        (
+            Column("SLUG", "slug", "name", most=40),
+            Column("TYPE", "type", drop=1, most=14),
+            Column("TEXT", "snippet", most=200),
+            Column("STATUS", "status", "status", drop=2),
+            Column("BY", "author", drop=3, most=20),
+            Column("ID", "id", "id", drop=4),
+        )
+    ),
     "Link": Table(
         (
             Column("FROM", "from_id", "id"),
@@ -235,7 +245,7 @@ TABLES: dict[str, Table] = {
 _PAST = {
     "add": "added",
     "update": "updated",
-    "supersede": "superseded with",
+    "supersede": "superseded",
     "retire": "retired",
     "restore": "restored",
     "hold": "held for review:",
@@ -249,7 +259,8 @@ def _submission(it: Any) -> str:
     if it.outcome == "known":
         return f"nothing proposed, it is known already: {it.memory or it.slug}"
     asked = f", because {it.requested_slug} is another agent's" if it.slug != it.requested_slug else ""
-    return f"{it.outcome} proposal {it.slug}{asked} ({it.status}, {it.risk} risk)"
+    replaces = f", to {it.would.op} {it.would.target}" if it.would is not None and it.would.target else ""
+    return f"{it.outcome} proposal {it.slug}{asked} ({it.status}, {it.risk} risk{replaces})"
 
 
 def _promotion(it: Any) -> str:
@@ -260,18 +271,30 @@ def _promotion(it: Any) -> str:
 
 
 def _outcome(it: Any) -> str:
+    done = _PAST.get(it.op, it.op)
+    if it.op == "supersede" and "act" not in it.rules:
+        done = "added"  # the slug is the successor's, and the reason names what it supersedes
     revision = f" (revision {it.revision})" if it.revision else ""
     again = ", as answered before" if it.replayed else ""
-    because = f": {it.reason}" if it.reason else ""
-    return f"{_PAST.get(it.op, it.op)} {it.slug}{revision}{again}{because}"
+    because = "" if it.reason in ("", "Added.") else f": {it.reason}"
+    return f"{done} {it.slug}{revision}{again}{because}"
+
+
+def _bound(it: Any) -> str:
+    if it.outcome == "created":
+        return f"{it.directory} is the project {it.project} now"
+    return f"{it.directory} is the project {it.project}" + (", new to this ledger" if it.outcome == "joined" else "")
 
 
 HEADLINES: dict[str, Headline] = {
-    "Submission": Headline(_submission, ("reason", "would", "verdict")),
+    "Bound": Headline(_bound, ("id", "file", "also_at", "advice")),
+    # What it would do is in the sentence and the reason; `inbox show` has the whole of it.
+    "Submission": Headline(_submission, ("reason", "verdict")),
     "Promotion": Headline(_promotion, ("verdict",)),
     "Rejection": Headline(lambda it: f"rejected {it.slug}: {it.reason}", ("tombstone", "verdict")),
     "Outcome": Headline(_outcome, ("rules", "memory", "proposal", "verdict")),
     "Reverted": Headline(lambda it: it.sentence, ("blocked", "verdicts")),
+    "Found": Headline(lambda it: it.sentence, ("hits",)),
     "Digest": Headline(lambda it: it.sentence, ("by_type", "by_risk", "oldest", "batches")),
 }
 

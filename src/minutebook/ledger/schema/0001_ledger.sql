@@ -99,16 +99,20 @@ CREATE TABLE memories (
     seq           ${int} NOT NULL,
     claim         ${text} NOT NULL
 );
--- One active memory of an identity: what makes a repeated write an update.
+-- One active memory of an identity: what makes a repeated write an update. The slug stands early, so that
+-- the same index finds a memory by its name.
 CREATE UNIQUE INDEX memories_identity
-    ON memories (project_id, scope, tier, agent, repo_id, session_id, type, slug) WHERE status = 'active';
+    ON memories (project_id, slug, type, scope, tier, agent, repo_id, session_id) WHERE status = 'active';
 -- One standing memory per proposal: what makes a double promotion impossible, whoever races.
 CREATE UNIQUE INDEX memories_of_proposal
     ON memories (proposal_id) WHERE proposal_id IS NOT NULL AND status IN ('active', 'superseded', 'archived');
-CREATE INDEX memories_by_claim ON memories (claim, project_id);
-CREATE INDEX memories_by_slot ON memories (project_id, entity, attribute) WHERE entity IS NOT NULL;
+-- Whole, so that a planner without statistics does not take the identity's index and walk a whole scope.
+CREATE INDEX memories_by_claim
+    ON memories (claim, project_id, scope, tier, agent, repo_id, session_id) WHERE status = 'active';
+CREATE INDEX memories_by_slot
+    ON memories (entity, attribute, project_id, scope, tier, agent, repo_id, session_id)
+    WHERE entity IS NOT NULL AND status = 'active';
 CREATE INDEX memories_by_status ON memories (project_id, status, type, id);
-CREATE INDEX memories_by_slug ON memories (project_id, slug);
 CREATE INDEX memories_by_run ON memories (run_id) WHERE run_id IS NOT NULL;
 CREATE INDEX memories_by_successor ON memories (superseded_by) WHERE superseded_by IS NOT NULL;
 
@@ -192,7 +196,7 @@ CREATE TABLE proposals (
 );
 CREATE INDEX proposals_by_status ON proposals (project_id, status, id);
 CREATE INDEX proposals_by_request ON proposals (project_id, requested_slug, agent);
-CREATE INDEX proposals_by_claim ON proposals (claim, project_id);
+CREATE INDEX proposals_by_claim ON proposals (claim, project_id, agent) WHERE status = 'pending';
 CREATE INDEX proposals_by_run ON proposals (run_id) WHERE run_id IS NOT NULL;
 
 CREATE TABLE verdicts (

@@ -1,0 +1,64 @@
+# Two commands to know: `make start` shows what minutebook does, `make test` passes the tests.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+JOBS   ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help start test check check-all lint format types surface crash bench demo clean
+
+help: ## say what can be made
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "minutebook needs Python 3.11 or newer; set PYTHON=python3.x"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { echo "cannot make a virtual environment (Debian and Ubuntu: apt install python3-venv)"; exit 1; }
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing minutebook into $(VENV) …"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing minutebook and what its tests need into $(VENV) …"
+	@$(PIP) --editable '.[postgres,dev]'
+	@touch $@ $(VENV)/.installed
+
+start: $(VENV)/.installed ## install, and see a two-minute story of what minutebook does
+	@$(BIN)/python demo/story.py
+
+demo: start
+
+test: $(VENV)/.installed-dev ## install what the tests need, and pass them (SQLite and PostgreSQL)
+	@$(BIN)/python -m pytest -n $(JOBS) -m 'not slow'
+
+check: lint types test ## format, lint, types and tests
+
+check-all: check crash ## and the longer suites
+
+lint: $(VENV)/.installed-dev
+	@$(BIN)/ruff format --check src tests bench demo
+	@$(BIN)/ruff check src tests bench demo
+
+format: $(VENV)/.installed-dev ## bring the code into form
+	@$(BIN)/ruff format src tests bench demo
+	@$(BIN)/ruff check --fix src tests bench demo
+
+types: $(VENV)/.installed-dev
+	@$(BIN)/basedpyright
+
+surface: $(VENV)/.installed ## write docs/SURFACE.txt anew
+	@$(BIN)/python -m minutebook.surfaces.surface
+
+crash: $(VENV)/.installed-dev ## kill at every step, long histories
+	@$(BIN)/python -m pytest -m slow
+
+bench: $(VENV)/.installed-dev ## run one benchmark: make bench NAME=writes
+	@$(BIN)/python bench/$(NAME).py
+
+clean: ## remove what was made
+	@rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis dist build

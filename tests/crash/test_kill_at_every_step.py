@@ -1,0 +1,240 @@
+"""kill -9 at every statement, before and after every commit: no acknowledged write is lost, none is half done.
+
+`make test` takes every moment around a commit and a sample of the rest; `make crash` takes them all.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from minutebook.wiring import SCHEMA
+from tests import postgres
+from tests.conftest import _migrate
+from tests.crash.runs import Launcher, Undisturbed, acknowledged, check_after_kill, fresh, undisturbed
+from tests.invariants import violations
+
+#: Of the steps that are no commit, every so manieth is taken in the short run.
+SAMPLE = 17
+#: A second migration, of statements of every sort that a migration may hold.
+SECOND = """
+ALTER TABLE memories ADD COLUMN mood ${text};
+CREATE TABLE moods (memory_id ${text} PRIMARY KEY REFERENCES memories (id), mood ${text} NOT NULL);
+INSERT INTO moods (memory_id, mood) SELECT id, 'calm; or not' FROM memories;
+UPDATE memories SET mood = (SELECT mood FROM moods WHERE memory_id = id);
+CREATE INDEX moods_by_mood ON moods (mood);
+"""
+
+
+def around_commits(steps: list[str]) -> set[int]:
+    """The numbers of the steps that are the last thing before a commit is sent, or the first after it."""
+    return {number for number, name in enumerate(steps, start=1) if "COMMIT" in name}
+
+
+def sampled(steps: list[str], every: int) -> list[int]:
+    return sorted(around_commits(steps) | set(range(1, len(steps) + 1, every)))
+
+
+def kill_sqlite(launcher: Launcher, tmp_path: Path, choose: Callable[[list[str]], list[int]]) -> int:
+    home = fresh(tmp_path / "whole")
+    whole = undisturbed(launcher, f"sqlite://{home}/ledger.db", home)
+    check_story(whole)
+    chosen = choose(whole.steps)
+    for number in chosen:
+        home = fresh(tmp_path / "run")
+        url, acks = f"sqlite://{home}/ledger.db", home / "acks"
+        killed = launcher.order("tell", url=url, home=str(home), acks=str(acks), kill_at=number)
+        assert killed is None, f"there was no step {number}"
+        where = f"step {number}, {whole.steps[number - 1]!r}"
+        check_after_kill(launcher, whole, url, home, acks, where)
+    return len(chosen)
+
+
+def check_story(whole: Undisturbed) -> None:
+    """The story goes through every sort of verdict; else the kills would show little."""
+    end = whole.states[-1]
+    ops = {row["op"] for row in end["verdicts"]}
+    assert ops == {"add", "update", "supersede", "retire", "restore", "hold", "refuse"}
+    assert {row["status"] for row in end["proposals"]} == {"pending", "merged", "rejected"}
+    assert [violations(state) for state in whole.states] == [[]] * len(whole.states)
+    assert len({str(state) for state in whole.states}) == len(whole.states), "an operation changed nothing"
+
+
+def test_nothing_acknowledged_is_lost_and_nothing_is_half_done_on_sqlite(
+    launcher: Launcher, tmp_path: Path
+) -> None:
+    assert kill_sqlite(launcher, tmp_path, lambda steps: sampled(steps, SAMPLE)) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_every_single_step_on_sqlite(
+    launcher: Launcher, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    kills = kill_sqlite(launcher, tmp_path, lambda steps: list(range(1, len(steps) + 1)))
+    record_property("kills", kills)
+    assert kills > 400
+
+
+# ── PostgreSQL: the client dies, the server goes on ──────────────────────────────────────────────────
+
+
+def kill_postgres(
+    launcher: Launcher,
+    cluster: postgres.Cluster,
+    tmp_path: Path,
+    choose: Callable[[list[str]], list[int]],
+) -> int:
+    template = cluster.template("ledger", _migrate)
+
+    def run(name: str, kill_at: int | None, whole: Undisturbed | None) -> Undisturbed | None:
+        database = cluster.fresh(template)
+        home = fresh(tmp_path / name)
+        url, acks = cluster.url(database), home / "acks"
+        try:
+            if whole is None:
+                return undisturbed(launcher, url, home)
+            killed = launcher.order("tell", url=url, home=str(home), acks=str(acks), kill_at=kill_at)
+            assert killed is None, f"there was no step {kill_at}"
+            where = f"step {kill_at}, {whole.steps[(kill_at or 1) - 1]!r}"
+            check_after_kill(launcher, whole, url, home, acks, where)
+            return None
+        finally:
+            cluster.drop(database)
+
+    whole = run("whole", None, None)
+    assert whole is not None
+    check_story(whole)
+    chosen = choose(whole.steps)
+    for number in chosen:
+        run("run", number, whole)
+    return len(chosen)
+
+
+def test_nothing_acknowledged_is_lost_and_nothing_is_half_done_on_postgres(
+    launcher: Launcher, cluster: postgres.Cluster, tmp_path: Path
+) -> None:
+    kills = kill_postgres(launcher, cluster, tmp_path, lambda steps: sampled(steps, 60)[::3])
+    assert kills > 15
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_every_fifth_step_and_every_commit_on_postgres(
+    launcher: Launcher,
+    cluster: postgres.Cluster,
+    tmp_path: Path,
+    record_property: Callable[[str, object], None],
+) -> None:
+    kills = kill_postgres(launcher, cluster, tmp_path, lambda steps: sampled(steps, 5))
+    record_property("kills", kills)
+    assert kills > 100
+
+
+# ── many writes in one commit ────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("threads", [8])
+def test_a_commit_that_carries_many_writes_keeps_all_that_were_acknowledged(
+    launcher: Launcher, tmp_path: Path, threads: int
+) -> None:
+    order = {"threads": threads, "rounds": 4}
+    kills = 0
+    for number in range(1, 200):
+        home = fresh(tmp_path / "run")
+        url, acks = f"sqlite://{home}/ledger.db", home / "acks"
+        told = launcher.order("crowd", url=url, acks=str(acks), kill_at=number, **order)
+        left = launcher.order("look", url=url)
+        assert left is not None
+        there = {row["id"] for row in left["state"]["maintenance"]}
+        assert set(acknowledged(acks)) <= there
+        assert left["sound"] == "ok"
+        if told is not None:
+            assert len(there) == threads * order["rounds"]
+            break
+        kills += 1
+    assert kills > 5
+
+
+# ── migrations ───────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def newer(tmp_path: Path) -> Path:
+    """The schema of a next version, with one more migration."""
+    directory = tmp_path / "newer"
+    shutil.copytree(SCHEMA, directory)
+    number = 1 + max(int(path.name[:4]) for path in directory.glob("[0-9]*.sql"))
+    (directory / f"{number:04}_moods.sql").write_text(SECOND)
+    return directory
+
+
+def test_a_migration_that_is_killed_leaves_the_old_schema_or_the_new_one(
+    launcher: Launcher, tmp_path: Path, newer: Path
+) -> None:
+    whole_home = fresh(tmp_path / "whole")
+    whole = undisturbed(launcher, f"sqlite://{whole_home}/ledger.db", whole_home)
+    content = fresh(tmp_path / "content")
+    shutil.copy(whole_home / "ledger.db", content / "ledger.db")
+    old = launcher.order("look", url=f"sqlite://{content}/ledger.db")
+    assert old is not None
+    assert old["state"] == whole.states[-1]
+
+    number, versions = 0, []
+    while True:
+        number += 1
+        home = fresh(tmp_path / "run")
+        shutil.copy(content / "ledger.db", home / "ledger.db")
+        url = f"sqlite://{home}/ledger.db"
+        told = launcher.order(
+            "migrate", url=url, schema=str(newer), clock="2027-01-01T00:00:00.000000Z", kill_at=number
+        )
+        # The restart is at another time, as every restart is.
+        left = launcher.order("look", url=url, schema=str(newer), clock="2027-01-01T00:00:01.000000Z")
+        assert left is not None
+        assert left["sound"] == "ok"
+        assert left["version"] == old["version"] + 1
+        assert without_moods(left["state"]) == without_moods(old["state"])
+        assert {row["mood"] for row in left["state"]["memories"]} == {"calm; or not"}
+        copies = sorted((home / "backups").iterdir())
+        assert [copy.suffix for copy in copies] == [".db"] * len(copies), "litter"
+        versions.append(len(copies))
+        for copy in copies:
+            kept = launcher.order("look", url=f"sqlite://{copy}")
+            assert kept is not None
+            assert (kept["version"], kept["state"]) == (old["version"], old["state"])
+        if told is not None:
+            break
+    # One copy where the kill came before it was made or after the commit, two where the work began again.
+    assert set(versions) == {1, 2}
+    assert number > 20
+
+
+def without_moods(state: dict[str, list[dict[str, object]]]) -> dict[str, list[dict[str, object]]]:
+    return {
+        table: [{column: value for column, value in row.items() if column != "mood"} for row in rows]
+        for table, rows in state.items()
+        if table not in ("migrations", "moods")
+    }
+
+
+def test_the_first_migration_on_postgres_that_is_killed_begins_again(
+    launcher: Launcher, cluster: postgres.Cluster
+) -> None:
+    number = 0
+    while True:
+        number += 1
+        database = cluster.fresh()
+        url = cluster.url(database)
+        told = launcher.order("migrate", url=url, kill_at=number)
+        left = launcher.order("look", url=url)
+        cluster.drop(database)
+        assert left is not None
+        assert left["violations"] == []
+        assert [row["version"] for row in left["state"]["migrations"]] == list(range(1, left["version"] + 1))
+        if told is not None:
+            break
+    assert number > 8

@@ -1,0 +1,43 @@
+"""All that a ledger holds, table by table, so that a test can say what changed and what did not."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+#: Everything but the migrations: also what is derived, which must not change on its own either.
+TABLES = (
+    "projects", "workspaces", "repos", "actors", "events", "memories", "revisions", "memory_links", "tags",
+    "proposals", "verdicts", "requests", "claim_keys", "tombstones", "sessions", "runs", "sources",
+    "ingestion_events", "jobs", "searches", "saved_views", "maintenance", "bands",
+)  # fmt: skip
+
+#: What a recorded refusal may add: its verdict, its place in the log, nothing else.
+OF_A_REFUSAL = {"verdicts", "events"}
+
+Rows = dict[str, list[str]]
+
+
+class Readable(Protocol):
+    def rows(self, sql: str, **params: Any) -> list[dict[str, Any]]: ...
+
+
+def all_rows(house: Readable) -> Rows:
+    """Every row of every table, in an order of its own."""
+    found = {name: sorted(map(_plain, house.rows(f"SELECT * FROM {name}"))) for name in TABLES}
+    found["texts"] = sorted(map(_plain, house.rows("SELECT ref, kind, title, body FROM texts")))
+    return found
+
+
+def _plain(row: dict[str, Any]) -> str:
+    return repr(sorted(row.items()))
+
+
+def changed(before: Rows, after: Rows) -> set[str]:
+    """The tables whose rows are not the same."""
+    return {name for name in before if before[name] != after[name]}
+
+
+def lost(before: Rows, after: Rows) -> dict[str, list[str]]:
+    """Rows that were there and are not there any more, word for word."""
+    gone = {name: sorted(set(rows) - set(after[name])) for name, rows in before.items()}
+    return {name: rows for name, rows in gone.items() if rows}

@@ -1,0 +1,380 @@
+"""What bad input gets: a code of the closed table, a message that says what to do, and nothing half-done.
+
+Every case compares all rows of the ledger before and after. A refusal of the controller adds its verdict and
+event; everything else that goes wrong adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from minutebook.model.errors import CODES, EXIT_CODES, Kind, MinutebookError
+from minutebook.operations import actors, decisions, inbox, memories, projects, search, sessions, verdicts
+from minutebook.policy.limits import Limits
+from minutebook.service import Client
+from tests.houses import House
+from tests.scenarios.program import Program
+from tests.scenarios.rows import OF_A_REFUSAL, all_rows, changed
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+def program(house: House) -> Program:
+    """The installed program on the house's ledger; the house lets go of it first."""
+    house.home.mkdir(parents=True, exist_ok=True)
+    house.close()
+    return Program(house.home, house.home, house.url, {"MINUTEBOOK_PROJECT": "nostromo"})
+
+
+@pytest.fixture
+def settled(house: House) -> House:
+    """A house in which something stands already."""
+    house.dallas(decisions.write, type="scope", title="Range", content="Stay in orbit.", slug="range")
+    house.ripley(inbox.submit, type="scope", title="Gate", content="Close the gate.", slug="gate")
+    house.ripley(memories.write, type="learning", content="Doors jam when it is cold.", slug="doors")
+    return house
+
+
+def refused(house: House, code: str, client: Client, function: Ask, **arguments: Any) -> MinutebookError:
+    """The call fails with the code, says something useful, and leaves the ledger as the rules allow."""
+    before = all_rows(house)
+    with pytest.raises(MinutebookError) as caught:
+        client(function, **arguments)
+    error = caught.value
+    assert error.code == code, f"{error.code}: {error.message}"
+    assert error.kind is CODES[code][0] is not Kind.INTERNAL
+    assert len(error.message) < 600, "a message is not the place for the input"
+    differing = changed(before, all_rows(house))
+    allowed = OF_A_REFUSAL if getattr(error, "recorded", False) else set()
+    assert differing <= allowed, f"{code} changed {differing}"
+    return error
+
+
+# Words that are not in the closed lists
+
+
+@pytest.mark.parametrize("type", ["law", "", "   ", "learnings", "décision", "x" * 5000, "type\0", "🚀"])
+def test_an_unknown_type_is_refused_and_the_list_is_told(settled: House, type: str) -> None:
+    for client, function, more in (
+        (settled.ripley, memories.write, {"content": "c"}),
+        (settled.ripley, inbox.submit, {"title": "t", "content": "c"}),
+        (settled.dallas, decisions.write, {"title": "t", "content": "c"}),
+        (settled.jones, memories.list_, {}),
+        (settled.jones, search.search, {"query": "q"}),
+    ):
+        error = refused(settled, "unknown_type", client, function, type=type, **more)
+        assert "architectural" in error.details["known"]
+        assert "architectural" in error.message
+
+
+def test_a_decision_of_an_informing_type_is_refused(settled: House) -> None:
+    error = refused(settled, "unknown_type", settled.dallas, decisions.write, type="learning", title="t", content="c")
+    assert error.details["hint"] == "minutebook memories write"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        {"scope": "galaxy"},
+        {"scope": ""},
+        {"scope": "project\0"},
+        {"scope": "repo"},
+        {"tier": "wide"},
+        {"scope": "project", "tier": "global"},
+        {"scope": "project", "agent": "ripley"},
+        {"scope": "agent"},
+    ],
+)
+def test_an_unknown_or_impossible_scope_is_refused(settled: House, place: dict[str, str]) -> None:
+    error = refused(settled, "unknown_scope", settled.mother, memories.write, type="learning", content="c", **place)
+    assert error.details or "no meaning" in error.message
+    refused(settled, "unknown_scope", settled.mother, memories.rescope, ref="range", **place)
+
+
+@pytest.mark.parametrize("role", ["king", "", "scribe", "Operator!", "agent\0", "оperator"])
+def test_an_unknown_role_is_refused(settled: House, role: str) -> None:
+    error = refused(settled, "unknown_role", settled.mother, actors.add, name="Newt", role=role)
+    assert error.details["known"] == ["viewer", "agent", "coordinator", "operator"]
+    refused(settled, "unknown_role", settled.mother, actors.edit, name="Ripley", role=role)
+
+
+# Blank
+
+BLANKS = ["", "   ", "\n\t \r\n", "\0", "\u2028", "\u00a0\u3000", "\u200b\u200d", "\ufeff", "\u3164"]
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_a_blank_field_is_refused_by_name(settled: House, blank: str) -> None:
+    for client, function, arguments, field in (
+        (settled.ripley, inbox.submit, {"type": "scope", "title": blank, "content": "c"}, "title"),
+        (settled.ripley, inbox.submit, {"type": "scope", "title": "t", "content": blank}, "content"),
+        (settled.mother, memories.write, {"type": "artifact", "content": blank}, "content"),
+        (settled.mother, memories.write, {"type": "artifact", "content": "c", "title": blank}, "title"),
+        (settled.dallas, decisions.write, {"type": "scope", "title": blank, "content": "c"}, "title"),
+        (settled.dallas, decisions.edit, {"ref": "range", "title": blank}, "title"),
+        (settled.dallas, decisions.edit, {"ref": "range", "content": blank}, "content"),
+        (settled.dallas, inbox.promote, {"ref": "gate", "content": blank}, "content"),
+        (settled.dallas, inbox.reject, {"ref": "gate", "reason": blank}, "reason"),
+        (settled.dallas, decisions.retire, {"ref": "range", "reason": blank}, "reason"),
+        (settled.ripley, memories.write, {"type": "project", "content": "c", "entity": blank, "attribute": "a"}, "entity"),
+        (settled.ripley, sessions.start, {"focus": blank}, "focus"),
+        (settled.ripley, sessions.start, {"focus": "f", "session": blank}, "session"),
+        (settled.jones, search.search, {"query": blank}, "query"),
+    ):
+        error = refused(settled, "blank_field", client, function, **arguments)
+        assert error.details["field"] == field
+        assert field in error.message
+    refused(settled, "bad_name", settled.mother, actors.add, name=blank)
+    refused(settled, "bad_name", settled.mother, projects.create, name=blank)
+    refused(settled, "bad_name", settled.ripley, memories.tag, ref="doors", tags=[blank])
+    refused(settled, "bad_slug", settled.ripley, inbox.submit, type="scope", title="t", content="c", slug=blank)
+
+
+# Slugs
+
+
+@pytest.mark.parametrize(
+    "slug",
+    ["🚀", "🚀🔥", "用户", "データベース", ".", "..", "...", "../..", "/", "\\", "-", "--", "con", "CON", "nul", "Aux",
+     "com1", "LPT9", "prn", "memory", "README", "ｃｏｎ", "\u202e", "\u200b", "\0", "x" * 10_000, "x" * 201],
+    ids=lambda slug: ascii(slug[:12]),
+)  # fmt: skip
+def test_a_slug_of_which_nothing_usable_remains_is_refused(settled: House, slug: str) -> None:
+    for client, function in ((settled.ripley, inbox.submit), (settled.dallas, decisions.write)):
+        error = refused(settled, "bad_slug", client, function, type="scope", title="t", content="c", slug=slug)
+        assert len(str(error.details["given"])) < 400
+    refused(settled, "bad_slug", settled.mother, projects.create, name="n", slug=slug)
+
+
+@pytest.mark.parametrize(
+    ("slug", "canonical"),
+    [
+        ("../../etc/passwd", "etc-passwd"),
+        ("con.txt", "con-txt"),
+        ("C:\\Windows\\nul", "c-windows-nul"),
+        ("Ünïcödé", "unicode"),
+        ("rocket 🚀 ship", "rocket-ship"),
+        ("a\u202eb", "a-b"),
+        ("a\0b", "ab"),
+        ("%2e%2e%2f", "2e-2e-2f"),
+        ("'; DROP TABLE proposals; --", "drop-table-proposals"),
+        ("x" * 200, "x" * 200),
+    ],
+)
+def test_a_slug_is_brought_into_its_one_safe_spelling(house: House, slug: str, canonical: str) -> None:
+    sent = house.ripley(inbox.submit, type="scope", title="t", content="c", slug=slug)
+    assert sent.slug == canonical
+    assert house.jones(inbox.show, ref=canonical).proposal.requested_slug == canonical
+
+
+@pytest.mark.parametrize("title", ["🚀", "用户数据", "...", "con", "𝕏" * 50, "-"])
+def test_a_title_without_latin_letters_gets_a_slug_that_can_be_typed(house: House, title: str) -> None:
+    sent = house.ripley(inbox.submit, type="scope", title=title, content="c")
+    other = house.bishop(inbox.submit, type="scope", title=title + "!", content="d")
+    assert sent.slug != other.slug
+    assert house.jones(inbox.show, ref=sent.slug).proposal.title == title
+
+
+# Characters that hide, reorder or break
+
+HOSTILE = {
+    "NUL": "\0",
+    "bidi override": "\u202e",
+    "bidi isolate": "\u2066",
+    "line separator": "\u2028",
+    "paragraph separator": "\u2029",
+    "next line": "\x85",
+    "escape": "\x1b]0;owned\x07\x1b[31m",
+    "tag letters": "\U000e0041\U000e0042",
+    "lone surrogate": "\ud800",
+    "zero width": "\u200b",
+    "noncharacter": "\uffff",
+}
+#: What no row may hold, whatever came in.
+NEVER_STORED = ("\0", "\u2028", "\u2029", "\x85", "\ud800")
+#: What no memory and no proposal may hold.
+NEVER_REMEMBERED = ("\u202e", "\u2066", "\U000e0041")
+
+
+def every_text_field(house: House, hostile: str) -> list[tuple[Client, Ask, dict[str, Any]]]:
+    """A call for each text that a caller may send, with the hostile characters in the middle of it."""
+    text = f"one {hostile} two"
+    new: dict[str, Any] = {"type": "project", "title": "Fresh title", "content": f"Fresh content {ascii(hostile)}."}
+    about = [("rationale", text), ("summary", text), ("tag", [text]), ("evidence", [f"url:https://x.org/{text}"]),
+             ("observed", text), ("slug", text), ("agent", text), ("repo", text), ("session", text),
+             ("supersedes", text), ("contradicts", [text])]  # fmt: skip
+    calls: list[tuple[Client, Ask, dict[str, Any]]] = []
+    for field, value in (("title", text), ("content", text), ("type", text), ("scope", text), ("tier", text), *about):
+        calls.append((house.mother, inbox.submit, {**new, field: value}))
+        calls.append((house.mother, memories.write, {**new, field: value}))
+    calls.append((house.mother, memories.write, {**new, "entity": text, "attribute": "a"}))
+    calls.append((house.mother, memories.write, {**new, "entity": "e", "attribute": text}))
+    return [
+        *calls,
+        (house.mother, decisions.edit, {"ref": "range", "title": text}),
+        (house.mother, decisions.edit, {"ref": "range", "content": text}),
+        (house.mother, inbox.promote, {"ref": "gate", "content": text}),
+        (house.mother, inbox.promote, {"ref": "gate", "title": text}),
+        (house.mother, inbox.reject, {"ref": text, "reason": text}),
+        (house.mother, inbox.show, {"ref": text}),
+        (house.mother, inbox.list_, {"agent": text, "after": text}),
+        (house.mother, memories.show, {"ref": text}),
+        (house.mother, memories.list_, {"author": text, "agent": text}),
+        (house.mother, memories.list_, {"tag": [text]}),
+        (house.mother, memories.list_, {"since": text}),
+        (house.mother, memories.tag, {"ref": "doors", "tags": [text]}),
+        (house.mother, memories.archive, {"ref": "doors", "reason": text}),
+        (house.mother, search.search, {"query": text, "agent": text}),
+        (house.mother, sessions.start, {"focus": text, "session": text, "issue": [text], "summary": text}),
+        (house.mother, sessions.start, {"focus": "f", "state": text}),
+        (house.mother, sessions.show, {"session": text}),
+        (house.mother, verdicts.list_, {"actor": text, "run": text, "source": text}),
+        (house.mother, verdicts.show, {"id": text}),
+        (house.mother, actors.add, {"name": text}),
+        (house.mother, actors.show, {"name": text}),
+        (house.mother, actors.add, {"name": "Newt", "bound_to": text}),
+        (house.mother, projects.create, {"name": text}),
+        (house.mother, projects.create, {"name": "n", "id": text}),
+        (house.mother, projects.show, {"ref": text}),
+        (house.mother, projects.see, {"path": text, "host": text}),
+        (house.mother, projects.add_repo, {"name": text, "remote": text}),
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(HOSTILE))
+def test_hostile_characters_in_any_text_field_never_reach_the_rows(settled: House, name: str) -> None:
+    """Each call goes well or is refused with a proper code; no row ever holds what a reader stumbles over."""
+    hostile = HOSTILE[name]
+    for client, function, arguments in every_text_field(settled, hostile):
+        before = all_rows(settled)
+        try:
+            client(function, **arguments)
+        except MinutebookError as error:
+            assert error.kind is not Kind.INTERNAL, f"{function.__qualname__}({ascii(arguments)}): {error.message}"
+            allowed = OF_A_REFUSAL if getattr(error, "recorded", False) else set()
+            assert changed(before, all_rows(settled)) <= allowed
+    kept = all_rows(settled)
+    for table, rows in kept.items():
+        for character in NEVER_STORED:
+            assert not [row for row in rows if ascii(character)[1:-1] in row], f"{ascii(character)} in {table}"
+    for table in ("memories", "proposals", "revisions", "texts", "tags"):
+        for character in NEVER_REMEMBERED:
+            assert not [row for row in kept[table] if ascii(character)[1:-1] in ascii(row)], f"{table}"
+
+
+def test_hidden_reordering_is_refused_and_the_refusal_holds_nothing_of_it(settled: House) -> None:
+    words = {"title": "Pay\u202egnp.exe", "content": "Plain."}
+    error = refused(settled, "unsafe_text", settled.ripley, inbox.submit, type="scope", **words)
+    verdict = settled.dallas(verdicts.show, id=error.details["verdict"], content=True)
+    assert verdict.op == "refuse"
+    assert "gnp" not in repr(verdict)
+
+
+@pytest.mark.parametrize("key", ["", " ", "a\0b", "a\nb", "\u202e", "k" * 201])
+def test_a_bad_idempotency_key_is_refused(settled: House, key: str) -> None:
+    from minutebook.operations.registry import REGISTRY
+
+    before = all_rows(settled)
+    with pytest.raises(MinutebookError) as caught:
+        settled.ripley.invoke(REGISTRY.of(sessions.start), {"focus": "f"}, key=key)
+    assert caught.value.code == "invalid_input"
+    assert all_rows(settled) == before
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("letter", ["x", "ü", "🚀", "word ", "\n"], ids=ascii)
+def test_a_body_of_five_megabytes_is_refused_and_nothing_of_it_is_kept(settled: House, letter: str) -> None:
+    body = f"huge{letter * (5_000_000 // len(letter.encode()))}huge"
+    for function, more in ((inbox.submit, {"title": "t"}), (memories.write, {})):
+        error = refused(settled, "too_large", settled.ripley, function, type="project", content=body, **more)
+        assert f"{Limits().content_bytes:,}" in error.message
+    refused(settled, "too_large", settled.dallas, decisions.edit, ref="range", content=body)
+    refused(settled, "too_large", settled.dallas, inbox.promote, ref="gate", content=body)
+    assert not [row for rows in all_rows(settled).values() for row in rows if len(row) > 100_000]
+
+
+def test_every_other_text_has_a_limit_too(settled: House) -> None:
+    long = "x" * 2_000_000
+    for arguments in (
+        {"title": long},
+        {"title": "x" * 301},
+        {"rationale": long},
+        {"summary": long},
+        {"slug": long},
+        {"entity": "x" * 500, "attribute": "a"},
+        {"tag": [f"t{number}" for number in range(21)]},
+        {"evidence": [f"url:https://example.org/{number}" for number in range(51)]},
+    ):
+        words = {"type": "project", "title": "t", "content": "c", **arguments}
+        refused(settled, "too_large", settled.ripley, inbox.submit, **words)
+    refused(settled, "too_large", settled.ripley, sessions.start, focus=long)
+    refused(settled, "too_large", settled.ripley, sessions.start, focus="f", summary=long)
+    refused(settled, "too_large", settled.dallas, inbox.reject, ref="gate", reason=long)
+    refused(settled, "too_large", settled.jones, search.search, query=long)
+    refused(settled, "too_many", settled.ripley, memories.tag, ref="doors", tags=[f"t{n}" for n in range(30)])
+    refused(settled, "bad_name", settled.ripley, memories.tag, ref="doors", tags=["x" * 65])
+    refused(settled, "invalid_input", settled.jones, inbox.list_, limit=0)
+    refused(settled, "invalid_input", settled.jones, inbox.list_, limit=10**9)
+
+
+# The same through the installed program
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("memories", "write", "law", "c"), "unknown_type"),
+        (("memories", "write", "learning", "c", "--scope", "galaxy"), "unknown_scope"),
+        (("actors", "add", "Newt", "--role", "king"), "unknown_role"),
+        (("inbox", "submit", "scope", " ", "c"), "blank_field"),
+        (("inbox", "submit", "scope", "t", "\u200b"), "blank_field"),
+        (("inbox", "submit", "scope", "t", "c", "--slug", "🚀"), "bad_slug"),
+        (("inbox", "submit", "scope", "t", "c", "--slug", "用户"), "bad_slug"),
+        (("inbox", "submit", "scope", "t", "c", "--slug", ".."), "bad_slug"),
+        (("inbox", "submit", "scope", "t", "c", "--slug", "LPT1"), "bad_slug"),
+        (("inbox", "submit", "scope", "t", "c", "--slug", "x" * 10_000), "bad_slug"),
+        (("inbox", "submit", "scope", "a\u202eb", "c"), "unsafe_text"),
+        (("inbox", "submit", "scope", "t", "@huge.md"), "too_large"),
+        (("inbox", "submit", "scope", "t", "@missing.md"), "invalid_input"),
+        (("inbox", "submit", "scope", "t", "@latin.md"), "invalid_input"),
+        (("inbox", "submit", "scope"), "invalid_input"),
+        (("inbox", "submit", "scope", "t", "c", "--colour", "red"), "invalid_input"),
+        (("inbox", "sumbit", "scope", "t", "c"), "invalid_input"),
+        (("inbox", "list", "--limit", "many"), "invalid_input"),
+        (("inbox", "show", "nothing"), "not_found"),
+        (("inbox", "list", "--project", "nowhere"), "not_found"),
+        (("inbox", "list", "--as", "nobody"), "not_found"),
+        (("inbox", "list", "--database", "mysql://localhost/x"), "bad_setting"),
+        (("inbox", "list", "--database", "sqlite://relative.db"), "bad_setting"),
+    ],
+    ids=lambda value: ascii(value)[:40],
+)
+def test_the_program_tells_code_and_advice_and_exits_by_kind(
+    house: House, program: Program, words: tuple[str, ...], code: str
+) -> None:
+    (program.cwd / "huge.md").write_text("x" * 5_000_000)
+    (program.cwd / "latin.md").write_bytes("grün".encode("latin-1"))
+    done = program(*words, "-o", "json")
+    error = done.error()
+    assert error["code"] == code
+    assert done.code == EXIT_CODES[CODES[code][0]]
+    spoken = program(*words)
+    assert spoken.code == done.code
+    assert spoken.err.startswith(f"error[{code}]: ")
+    assert len(spoken.err) < 3_000
+    assert "Traceback" not in spoken.err
+    house.open()
+    assert house.rows("SELECT id FROM memories") == house.rows("SELECT id FROM proposals") == []
+
+
+def test_the_program_takes_a_refused_body_from_stdin_without_keeping_it(house: House, program: Program) -> None:
+    done = program("inbox", "submit", "scope", "t", "-", "-o", "json", input="canary " * 700_000)
+    assert (done.code, done.error()["code"]) == (7, "too_large")
+    house.open()
+    assert not [row for rows in all_rows(house).values() for row in rows if "canary" in row]
