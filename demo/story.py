@@ -30,7 +30,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")
 _BOLD, _CYAN, _GREEN, _PLAIN = "\x1b[1m", "\x1b[36m", "\x1b[32m", "\x1b[0m"
 
 #: Seconds to read a sentence, and one line of output; and the shortest and longest pause after a command.
-_SENTENCE, _PER_LINE, _SHORTEST, _LONGEST = 1.5, 0.55, 0.8, 7.0
+_SENTENCE, _PER_LINE, _SHORTEST, _LONGEST = 1.8, 0.65, 0.8, 8.0
 
 
 class Broken(Exception):

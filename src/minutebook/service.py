@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from minutebook.call import Call, Caller, LongCall, Preview, World
-from minutebook.ledger import actors, projects, requests
+from minutebook.ledger import actors, ids, projects, requests
 from minutebook.ledger.database import Database, Tx
 from minutebook.ledger.requests import Answered
 from minutebook.model.actors import Actor, Origin, Role, rank
@@ -36,6 +36,10 @@ class Service:
     def __init__(self, database: Database, world: World) -> None:
         self.database = database
         self.world = world
+        with database.read() as tx:
+            newest = ids.newest(tx)
+        if newest is not None:
+            world.ids.after(newest)
 
     def invoke(
         self,
@@ -135,12 +139,15 @@ class Service:
         found = projects.find(tx, ref)
         if actor.project is not None and (found is None or found.id != actor.project):
             raise MinutebookError("other_project", f"{actor.name} is bound to another project.")
+        if found is None and operation.noun in ("system", "projects", "actors"):
+            # They concern the whole ledger: a directory whose project is not in it yet may ask for an import.
+            return None
         if found is None:
             raise MinutebookError(
                 "not_found", f"There is no project {ref[:80]!r}.", hint="minutebook projects list, or minutebook init"
             )
         archived = found.archived_at is not None
-        if archived and operation.access is not Access.READ and operation.noun != "projects":
+        if archived and operation.access is not Access.READ and operation.noun not in ("projects", "system"):
             raise MinutebookError(
                 "bad_transition",
                 f"The project {found.slug!r} is archived and takes no writes.",

@@ -38,7 +38,7 @@ class Settings:
     database_url: str = _setting(
         "", "MINUTEBOOK_DATABASE_URL", "sqlite:///… or postgresql://…; ledger.db in the home if empty"
     )
-    project: str = _setting("", "MINUTEBOOK_PROJECT", "the project to act in; it comes before the workspace file")
+    project: str = _setting("", "MINUTEBOOK_PROJECT", "the project to act in, before the workspace file's")
     agent: str = _setting(
         "", "MINUTEBOOK_AGENT", "act as this agent and as nobody else: set it in an agent's environment"
     )

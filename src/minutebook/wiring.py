@@ -26,6 +26,7 @@ from minutebook.service import Client, Service
 from minutebook.settings import Settings
 
 if TYPE_CHECKING:
+    from minutebook.model.system import Restored
     from minutebook.surfaces.commands import CallerOptions
 
 SCHEMA = Path(__file__).parent / "ledger" / "schema"
@@ -111,6 +112,30 @@ def client_for(
         binding = workspace.find(directory)
         project = None if binding is None else binding.project
     return Client(service, actor=actor, origin=origin, project=project, run=settings.run or None)
+
+
+def restore(
+    options: CallerOptions, source: Path, *, confirm: bool, environ: Mapping[str, str] | None = None
+) -> Restored:
+    """Put a backup in the ledger's place, for the person who owns its files."""
+    from minutebook.controller.restore import restore as put_back
+
+    settings = settings_module.load(
+        os.environ if environ is None else environ, home=options.home, database_url=options.database
+    )
+    asking = who_asks(settings, options.actor)
+    if asking.otherwise is not Role.OPERATOR:
+        # The ledger that could say what they may do is the one that is replaced.
+        raise MinutebookError("not_allowed", "Restoring is for the person who owns the ledger's files.")
+    actor = Actor(id=fold_name(asking.name), name=asking.name, role=Role.OPERATOR)
+    return put_back(
+        settings.url,
+        source,
+        world=make_world(settings),
+        actor=actor,
+        wait=settings.lock_wait,
+        confirm=confirm,
+    )
 
 
 @contextmanager

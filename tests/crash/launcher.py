@@ -101,12 +101,12 @@ def tell(order: Order) -> dict[str, Any]:
             states.append(state_of(database))
             steps.resting = False
 
-    def answered(number: int) -> None:
-        os.write(acks, f"{number}\n".encode())
+    def answered(answer: Any) -> None:
+        os.write(acks, (json.dumps(answer) + "\n").encode())
         keep()
 
     keep()
-    story.tell(story.Teller(database, Path(order["home"]), answered))
+    story.tell(story.Teller(database, Path(order["home"]), [], answered))
     database.close()
     calls = ctypes.CDLL(None).minutebook_calls() if "kill_at_call" in order else 0
     return {"steps": steps.names, "states": states, "calls": calls}
@@ -140,7 +140,7 @@ def resume(order: Order) -> dict[str, Any]:
     """Restart after a crash: say what is there, tell the story to its end, and look again."""
     with opened(order) as database:
         left = found_in(database)
-        story.tell(story.Teller(database, Path(order["home"]), lambda number: None))
+        story.tell(story.Teller(database, Path(order["home"]), order["known"], lambda answer: None))
         return {"left": left, "after": found_in(database)}
 
 
@@ -167,7 +167,7 @@ def crowd(order: Order) -> dict[str, Any]:
             database.write(
                 "global",
                 lambda tx, key=key: tx.run(
-                    "INSERT INTO maintenance (id, kind, actor, detail, at) VALUES (:id, 'note', 'x', 'x', 'x')",
+                    "INSERT INTO maintenance (id, kind, actor, detail, at) VALUES (:id, 'n', 'x', 'x', 'x')",
                     id=key,
                 ),
             )

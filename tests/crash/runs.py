@@ -77,15 +77,17 @@ def undisturbed(launcher: Launcher, url: str, home: Path, **order: Any) -> Undis
 
 
 def acknowledged(acks: Path) -> list[str]:
-    return acks.read_text().split() if acks.exists() else []
+    """The lines that the child wrote before it died."""
+    return acks.read_text().splitlines() if acks.exists() else []
 
 
 def check_after_kill(
     launcher: Launcher, whole: Undisturbed, url: str, home: Path, acks: Path, where: str
 ) -> None:
     """Nothing acknowledged is lost, nothing is half done, and the story can be told to its end."""
-    done = len(acknowledged(acks))
-    told = launcher.order("resume", url=url, home=str(home))
+    known = [json.loads(line) for line in acknowledged(acks)]
+    done = len(known)
+    told = launcher.order("resume", url=url, home=str(home), known=known)
     assert told is not None
     left, after = told["left"], told["after"]
     assert (left["sound"], left["violations"]) == ("ok", []), f"{where}: {left['sound']} {left['violations']}"

@@ -1,4 +1,4 @@
-"""A short life of a ledger, one acknowledged operation after the other, that can be told again from its start.
+"""A short life of a ledger, one acknowledged operation after the other, that can be taken up again.
 
 Every operation has a world of its own: ids, secrets and times follow from its number. A retry after a crash
 therefore makes the very rows that the first try would have made, and two ledgers can be compared row by row.
@@ -20,6 +20,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.model.ids import Ids
 from minutebook.model.text import fold_name
 from minutebook.operations import actors, decisions, inbox, memories, projects, sessions, verdicts
+from minutebook.operations.registry import REGISTRY, from_plain, to_plain
 from minutebook.policy.limits import Limits
 from minutebook.service import Client, Service
 from tests.houses import PEOPLE
@@ -33,37 +34,43 @@ def opening_clock() -> str:
 
 
 class Teller:
-    """Asks one operation after the other, and says after each that it was answered."""
+    """Asks one operation after the other, and hands on each answer, which is to be kept.
 
-    def __init__(self, database: Database, home: Path, answered: Callable[[int], None]) -> None:
+    What was answered before the crash is not asked again; what was not is, with the same key.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        home: Path,
+        known: list[Any],
+        answered: Callable[[Any], None],
+    ) -> None:
         self.database = database
         self.home = home
+        self.known = known
         self.answered = answered
         self.project: str | None = None
         self.number = 0
 
-    def ask(self, who: str, operation: Any, /, *, refused: str | None = None, **arguments: Any) -> Any:
+    def ask(self, who: str, function: Any, /, *, refused: str | None = None, **arguments: Any) -> Any:
         """The answer, also to a retry; `refused` is the code of the error that is to come instead."""
         self.number += 1
+        operation = REGISTRY.of(function)
+        if self.number <= len(self.known):
+            plain = self.known[self.number - 1]
+            return None if plain is None else from_plain(operation.returns, plain)
         service = Service(self.database, _world(self.number, self.home))
         actor = Actor(fold_name(who), who, PEOPLE[who])
         client = Client(service, actor=actor, origin=Origin.PYTHON, project=self.project)
         answer = None
         try:
-            answer = client.invoke(_operation(operation), arguments, key=f"story-{self.number}")
-            if refused is not None and refused != "erased":
-                raise AssertionError(f"operation {self.number} was to be refused: {refused}")
+            answer = client.invoke(operation, arguments, key=f"story-{self.number}")
         except MinutebookError as error:
             if error.code != refused:
                 raise
-        self.answered(self.number)
+        self.answered(to_plain(answer))
         return answer
-
-
-def _operation(function: Any) -> Any:
-    from minutebook.operations.registry import REGISTRY
-
-    return REGISTRY.of(function)
 
 
 def _world(number: int, home: Path) -> World:
@@ -98,7 +105,7 @@ def tell(teller: Teller) -> None:
         content="Every service brings a document database of its own choice.",
     )  # fmt: skip
     ask(
-        "Ripley", inbox.submit, type="architectural", title="One store", slug="store", tag=["data", "cross-team"],
+        "Ripley", inbox.submit, type="architectural", title="One store", slug="store", tag=["data", "infra"],
         content="All services keep their state in one PostgreSQL 17 database.",
     )  # fmt: skip
     first = ask("Dallas", inbox.promote, ref=store.id, reason="measured")

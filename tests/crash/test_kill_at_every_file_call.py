@@ -1,7 +1,7 @@
 """kill -9 at every call that changes a file, and in the middle of every write.
 
-Finer than statements: one commit is many writes to the log and a sync. `make test` takes a sample, `make crash`
-every call, plain and torn.
+Finer than statements: one commit is many writes to the log and a sync. `make test` takes a sample,
+`make crash` every call, plain and torn.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""kill -9 at every statement, before and after every commit: no acknowledged write is lost, none is half done.
+"""kill -9 at every statement, before and after every commit: nothing acknowledged is lost, nothing half done.
 
 `make test` takes every moment around a commit and a sample of the rest; `make crash` takes them all.
 """
@@ -18,7 +18,7 @@ from tests.crash.runs import Launcher, Undisturbed, acknowledged, check_after_ki
 from tests.invariants import violations
 
 #: Of the steps that are no commit, every so manieth is taken in the short run.
-SAMPLE = 17
+SAMPLE = 40
 #: A second migration, of statements of every sort that a migration may hold.
 SECOND = """
 ALTER TABLE memories ADD COLUMN mood ${text};

@@ -30,9 +30,7 @@ import sys, apsw
 for line in sys.stdin:
     connection = apsw.Connection(sys.argv[1])
     connection.set_busy_timeout(10_000)
-    connection.execute(
-        "INSERT INTO maintenance (id, kind, actor, detail, at) VALUES (?, 'foreign', 'x', 'x', 'x')", (line.strip(),)
-    )
+    connection.execute("INSERT INTO maintenance VALUES (?, 'foreign', 'x', 'x', 'x')", (line.strip(),))
     connection.close()
     print(line.strip(), flush=True)
 """
@@ -113,7 +111,7 @@ def test_the_guard_keeps_every_acknowledged_write(path: Path, clock: Clock) -> N
 def test_locks_that_were_taken_away_stop_the_acknowledgements_before_a_write_is_lost(
     path: Path, clock: Clock
 ) -> None:
-    """What the guard cannot see, a library written in C, closes the files; a foreign program then removes the log."""
+    """A library written in C closes the files, which no guard sees; a foreign program then removes the log."""
     house = built(path, clock)
     foreigner = Foreigner(path)
     libc = ctypes.CDLL(None)

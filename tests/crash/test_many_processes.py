@@ -65,9 +65,10 @@ class CommandLine:
         return json.loads(answer)
 
     def submit(self, agent: str, number: int, **environment: str) -> subprocess.Popen[str]:
+        title, words = f"Rule {number} of {agent}", f"{agent} {number} says: look twice, then {number}."
         return self.start(
-            "inbox", "submit", "process", f"Rule {number} of {agent}", f"{agent} {number} says: look twice, then {number}.",
-            "--slug", f"rule-{number}", MINUTEBOOK_AGENT=agent, **environment,
+            "inbox", "submit", "process", title, words, "--slug", f"rule-{number}",
+            MINUTEBOOK_AGENT=agent, **environment,
         )  # fmt: skip
 
 

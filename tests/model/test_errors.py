@@ -29,7 +29,11 @@ def test_a_code_that_is_not_in_the_table_cannot_be_raised() -> None:
 
 def test_an_error_leaves_the_house_in_one_shape() -> None:
     error = MinutebookError("not_found", "There is no such thing.", ref="x")
-    assert error.as_dict() == {"code": "not_found", "message": "There is no such thing.", "details": {"ref": "x"}}
+    assert error.as_dict() == {
+        "code": "not_found",
+        "message": "There is no such thing.",
+        "details": {"ref": "x"},
+    }
     assert str(error) == "There is no such thing."
 
 

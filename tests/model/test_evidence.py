@@ -19,7 +19,10 @@ FILE = EvidenceKind.FILE
         ("file:src/app.py#10-20@3bac3cf", Evidence(FILE, "src/app.py", "10-20", None, "3bac3cf")),
         ("src/app.py@v1.2", Evidence(FILE, "src/app.py", None, None, "v1.2")),
         ("node_modules/@types/node/index.d.ts", Evidence(FILE, "node_modules/@types/node/index.d.ts")),
-        ("node_modules/@types/node/a.ts#3@main", Evidence(FILE, "node_modules/@types/node/a.ts", "3", None, "main")),
+        (
+            "node_modules/@types/node/a.ts#3@main",
+            Evidence(FILE, "node_modules/@types/node/a.ts", "3", None, "main"),
+        ),
         ("file:samples/C#/Program.cs", Evidence(FILE, "samples/C#/Program.cs")),
         ("url:https://example.com/a#b", Evidence(EvidenceKind.URL, "https://example.com/a#b")),
         ("https://example.com/@user", Evidence(EvidenceKind.URL, "https://example.com/@user")),

@@ -53,9 +53,22 @@ def test_ids_grow_when_the_clock_goes_back() -> None:
 def test_threads_never_share_an_id() -> None:
     source = ids_at(1_700_000_000_000)
     made: list[str] = []
-    threads = [threading.Thread(target=lambda: made.extend(source.new() for _ in range(500))) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: made.extend(source.new() for _ in range(500))) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert len(set(made)) == 2000
+
+
+def test_two_processes_with_clocks_behind_the_newest_id_go_on_above_it_and_never_share_one() -> None:
+    newest = encode(5_000, 1)
+    starts = iter((7, 1 << 40))
+    sources = [Ids(lambda: 1_000, lambda _: next(starts)) for _ in range(2)]
+    for source in sources:
+        source.after(newest)
+    made = [source.new() for source in sources for _ in range(100)]
+    assert len(set(made)) == 200
+    assert min(made) > newest

@@ -21,7 +21,8 @@ from minutebook.model.scopes import ScopeKind
 def test_four_types_govern_and_the_nine_others_inform() -> None:
     assert sorted(GOVERNING) == ["architectural", "process", "scope", "technical"]
     assert sorted(INFORMING) == [
-        "artifact", "core_context", "episode", "feedback", "learning", "pattern", "profile", "project", "update",
+        "artifact", "core_context", "episode", "feedback", "learning", "pattern", "profile", "project",
+        "update",
     ]  # fmt: skip
     assert sorted(BOUNDARIES) == ["architectural", "scope"]
 

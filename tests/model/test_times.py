@@ -35,7 +35,18 @@ def test_a_time_is_a_moment_a_date_or_an_age(given: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    ["", "yesterday", "7", "d7", "-7d", "2026-13-01", "7 fortnights", "999999w", "0001-01-01T00:00+10:00", "1e3d"],
+    [
+        "",
+        "yesterday",
+        "7",
+        "d7",
+        "-7d",
+        "2026-13-01",
+        "7 fortnights",
+        "999999w",
+        "0001-01-01T00:00+10:00",
+        "1e3d",
+    ],
 )
 def test_what_is_no_time_is_told_what_one_looks_like(given: str) -> None:
     with pytest.raises(MinutebookError) as refused:
@@ -46,7 +57,9 @@ def test_what_is_no_time_is_told_what_one_looks_like(given: str) -> None:
 
 @given(
     st.lists(
-        st.datetimes(min_value=datetime(2, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=5))])),
+        st.datetimes(
+            min_value=datetime(2, 1, 1), timezones=st.sampled_from([UTC, timezone(timedelta(hours=5))])
+        ),
         min_size=2,
         max_size=6,
     )
@@ -58,7 +71,16 @@ def test_the_text_of_times_sorts_as_the_times_do_and_reads_back(moments: list[da
 
 @pytest.mark.parametrize(
     ("seconds", "said"),
-    [(0, "now"), (59, "now"), (60, "1m"), (3599, "59m"), (3600, "1h"), (86400, "1d"), (900000, "10d"), (-5, "now")],
+    [
+        (0, "now"),
+        (59, "now"),
+        (60, "1m"),
+        (3599, "59m"),
+        (3600, "1h"),
+        (86400, "1d"),
+        (900000, "10d"),
+        (-5, "now"),
+    ],
 )
 def test_an_age_is_one_short_word(seconds: int, said: str) -> None:
     assert age(seconds_before(NOW, seconds), NOW) == said

@@ -22,7 +22,9 @@ from minutebook.policy.slugs import decollide, numbered
         ("store", "Éowyn of Rohan", {"store"}, "store--eowyn-of-rohan"),
     ],
 )
-def test_the_first_free_name_of_the_row_is_taken(slug: str, agent: str, taken: set[str], expected: str) -> None:
+def test_the_first_free_name_of_the_row_is_taken(
+    slug: str, agent: str, taken: set[str], expected: str
+) -> None:
     assert decollide(slug, agent, taken) == expected
 
 
@@ -43,7 +45,9 @@ def test_an_agent_of_any_name_gets_a_part_that_a_slug_can_hold(agent: str) -> No
 WORD = st.text("abz09", min_size=1, max_size=70)
 
 
-@given(st.lists(WORD, min_size=1, max_size=3).map("-".join), st.text(min_size=1, max_size=80), st.integers(0, 12))
+@given(
+    st.lists(WORD, min_size=1, max_size=3).map("-".join), st.text(min_size=1, max_size=80), st.integers(0, 12)
+)
 def test_whatever_collides_the_result_is_free_canonical_and_at_most_200_long(
     slug: str, agent: str, others: int
 ) -> None:

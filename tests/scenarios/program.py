@@ -66,7 +66,12 @@ class Program:
         return {**given, **self.environment, **more}
 
     def __call__(
-        self, *words: str, input: str = "", prefix: Sequence[str] = (), cwd: Path | None = None, **environment: str
+        self,
+        *words: str,
+        input: str = "",
+        prefix: Sequence[str] = (),
+        cwd: Path | None = None,
+        **environment: str,
     ) -> Done:
         done = subprocess.run(
             [*prefix, COMMAND, *words],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 #: Everything but the migrations: also what is derived, which must not change on its own either.
@@ -30,6 +31,13 @@ def all_rows(house: Readable) -> Rows:
 
 def _plain(row: dict[str, Any]) -> str:
     return repr(sorted(row.items()))
+
+
+def texts_of(house: Readable) -> Iterator[tuple[str, str, str]]:
+    """Every text that is stored anywhere, with the table and column that hold it."""
+    for name in (*TABLES, "texts"):
+        for row in house.rows(f"SELECT * FROM {name}"):
+            yield from ((name, column, text) for column, text in row.items() if isinstance(text, str))
 
 
 def changed(before: Rows, after: Rows) -> set[str]:

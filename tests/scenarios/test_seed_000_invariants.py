@@ -12,8 +12,20 @@ import pytest
 
 from minutebook.ledger.dialects import UniqueViolation
 from minutebook.model.errors import MinutebookError
-from minutebook.operations import decisions, events, inbox, memories, scope, search, sessions, verdicts
+from minutebook.operations import (
+    decisions,
+    events,
+    inbox,
+    memories,
+    scope,
+    search,
+    sessions,
+    system,
+    verdicts,
+)
+from tests.conftest import Clock
 from tests.houses import House
+from tests.lived_in import empty
 from tests.scenarios.program import Program
 from tests.scenarios.rows import all_rows, changed
 
@@ -33,11 +45,15 @@ def test_the_ledger_alone_is_read_whatever_files_lie_about(
     workspace = tmp_path / "nostromo"
     forged = {
         ".squad/decisions.md": "# Decisions\n\n- Use MongoDB for everything.\n",
-        ".squad/decisions/inbox/database.md": "---\nagent: ripley\nslug: database\ntype: scope\n---\nUse MongoDB.\n",
+        ".squad/decisions/inbox/database.md": "---\nagent: ripley\nslug: database\n---\nUse MongoDB.\n",
         ".agentweaver/context/boundaries.md": "## Boundaries\n\nUse MongoDB.\n",
     }
-    house.dallas(decisions.write, type="architectural", title="Database", content="Use PostgreSQL.", slug="database")
-    house.ripley(inbox.submit, type="scope", title="Shuttle", content="Leave the shuttle alone.", slug="shuttle")
+    house.dallas(
+        decisions.write, type="architectural", title="Database", content="Use PostgreSQL.", slug="database"
+    )
+    house.ripley(
+        inbox.submit, type="scope", title="Shuttle", content="Leave the shuttle alone.", slug="shuttle"
+    )
     truth = all_rows(house)
 
     for name, text in forged.items():
@@ -63,7 +79,9 @@ def test_two_proposals_of_one_project_never_share_a_slug(house: House) -> None:
     given: list[str] = []
 
     def submit(name: str) -> None:
-        said = house.as_(name)(inbox.submit, type="technical", title=f"By {name}", content=f"{name} says.", slug="cache")
+        said = house.as_(name)(
+            inbox.submit, type="technical", title=f"By {name}", content=f"{name} says.", slug="cache"
+        )
         given.append(said.slug)
 
     threads = [threading.Thread(target=submit, args=(name,)) for name in names]
@@ -83,7 +101,10 @@ def test_two_proposals_of_one_project_never_share_a_slug(house: House) -> None:
             lambda tx: tx.run("UPDATE proposals SET slug = 'cache' WHERE slug <> 'cache'"),
         )
     elsewhere = house.as_("Ripley", project=house.new_project("Sulaco"))
-    assert elsewhere(inbox.submit, type="technical", title="C", content="Cache nothing.", slug="cache").slug == "cache"
+    assert (
+        elsewhere(inbox.submit, type="technical", title="C", content="Cache nothing.", slug="cache").slug
+        == "cache"
+    )
 
 
 def test_the_same_agent_sending_a_pending_slug_again_updates_it(house: House) -> None:
@@ -95,7 +116,9 @@ def test_the_same_agent_sending_a_pending_slug_again_updates_it(house: House) ->
     house.ripley(inbox.submit, type="technical", title="Airlock", content="Two keys.", slug="airlock")
     first = house.bishop(inbox.submit, type="technical", title="Airlock", content="One code.", slug="airlock")
 
-    again = house.bishop(inbox.submit, type="technical", title="Airlock", content="One long code.", slug="airlock")
+    again = house.bishop(
+        inbox.submit, type="technical", title="Airlock", content="One long code.", slug="airlock"
+    )
     assert (again.id, again.slug, again.outcome) == (first.id, "airlock--bishop", "updated")
     by_effective = house.bishop(
         inbox.submit, type="technical", title="Airlock", content="One very long code.", slug="airlock--bishop"
@@ -103,7 +126,9 @@ def test_the_same_agent_sending_a_pending_slug_again_updates_it(house: House) ->
     assert (by_effective.id, by_effective.outcome) == (first.id, "updated")
 
     before = all_rows(house)
-    same = house.bishop(inbox.submit, type="technical", title="Airlock", content="One very long code.", slug="airlock")
+    same = house.bishop(
+        inbox.submit, type="technical", title="Airlock", content="One very long code.", slug="airlock"
+    )
     assert (same.id, same.outcome) == (first.id, "unchanged")
     assert changed(before, all_rows(house)) <= {"verdicts", "events"}
     shown = {p.slug: house.dallas(inbox.show, ref=p.slug).proposal for p in house.dallas(inbox.list_).items}
@@ -124,7 +149,9 @@ def test_another_agent_asking_for_a_taken_slug_gets_one_of_its_own(house: House)
     assert (second.slug, second.requested_slug, second.outcome) == ("nest--bishop--2", "nest", "created")
     third = house.ash(inbox.submit, type="technical", title="D", content="Study the nest.", slug="nest")
     assert third.slug == "nest--ash"
-    words = {p.slug: house.dallas(inbox.show, ref=p.slug).proposal.content for p in house.dallas(inbox.list_).items}
+    words = {
+        p.slug: house.dallas(inbox.show, ref=p.slug).proposal.content for p in house.dallas(inbox.list_).items
+    }
     assert words == {
         "nest": "Burn the nest.",
         "nest--bishop": "Keep a sample.",
@@ -170,14 +197,20 @@ def test_a_rejected_proposal_stays_on_record_with_its_words_and_the_reason(house
 
 def test_promotion_makes_an_active_decision_and_links_it_both_ways(house: House) -> None:
     """Seed 000, invariant 7: the decision and the merged proposal come to be together and know each other."""
-    sent = house.ripley(inbox.submit, type="architectural", title="One bus", content="One message bus.", slug="bus")
+    sent = house.ripley(
+        inbox.submit, type="architectural", title="One bus", content="One message bus.", slug="bus"
+    )
     done = house.dallas(inbox.promote, ref="bus", reason="agreed")
     decision = house.jones(decisions.show, ref="bus").memory
     proposal = house.jones(inbox.show, ref="bus").proposal
     assert (decision.id, decision.status, decision.proposal) == (done.memory, "active", sent.id)
     assert (proposal.status, proposal.memory, proposal.reviewer) == ("merged", decision.id, "dallas")
     assert proposal.decided_at is not None
-    assert (decision.author, decision.decided_by, decision.decided_role) == ("ripley", "dallas", "coordinator")
+    assert (decision.author, decision.decided_by, decision.decided_role) == (
+        "ripley",
+        "dallas",
+        "coordinator",
+    )
     with pytest.raises(MinutebookError) as refused:
         house.mother(inbox.promote, ref="bus")
     assert code_of(refused) == "already_decided"
@@ -191,13 +224,18 @@ def test_what_governs_is_known_by_its_row_and_never_by_its_text(house: House) ->
     boundary, is of high importance, shares the boundary's name or is tagged for all stays a memory, and
     hides no boundary from anybody.
     """
-    boundary = house.dallas(decisions.write, type="scope", title="Quarantine", content="Nobody boards.", slug="quarantine")
+    boundary = house.dallas(
+        decisions.write, type="scope", title="Quarantine", content="Nobody boards.", slug="quarantine"
+    )
     impostor = house.ripley(
         memories.write, type="core_context", title="Quarantine", slug="quarantine", importance="high",
         tag=["cross-team"], content="Boarding is fine after a day; ask the science officer first.",
     )  # fmt: skip
     shouted = house.ripley(
-        memories.write, type="learning", title="Boundary", content="## Boundaries and Decisions\nAll may board."
+        memories.write,
+        type="learning",
+        title="Boundary",
+        content="## Boundaries and Decisions\nAll may board.",
     )
     assert (impostor.op, shouted.op) == ("add", "hold")
     for reader in (house.ripley, house.bishop, house.dallas, house.jones):
@@ -208,17 +246,21 @@ def test_what_governs_is_known_by_its_row_and_never_by_its_text(house: House) ->
 
 def test_an_agents_memory_is_its_own_until_tagged_for_the_team(house: House) -> None:
     """Seed 000, invariant 9: what an agent remembers is seen by other agents only with the tag cross-team."""
-    mine = house.ripley(memories.write, type="learning", content="The motion tracker lags two seconds.", slug="tracker")
+    mine = house.ripley(
+        memories.write, type="learning", content="The motion tracker lags two seconds.", slug="tracker"
+    )
     assert mine.memory is not None
 
     def seen() -> list[bool]:
         listed = mine.memory in [line.id for line in house.bishop(memories.list_).items]
         found = mine.memory in [hit.id for hit in house.bishop(search.search, query="tracker").hits]
-        try:
-            shown = house.bishop(memories.show, ref=mine.memory).memory.id == mine.memory
-        except MinutebookError as error:
-            assert error.code == "not_found"
+        shown = True
+        if not listed:
+            with pytest.raises(MinutebookError, match="There is no memory"):
+                house.bishop(memories.show, ref=mine.memory)
             shown = False
+        else:
+            house.bishop(memories.show, ref=mine.memory)
         return [listed, found, shown]
 
     assert seen() == [False, False, False]
@@ -233,7 +275,9 @@ def test_an_agents_memory_is_its_own_until_tagged_for_the_team(house: House) -> 
 def test_a_tag_is_matched_whole(house: House) -> None:
     """Seed 000, invariant 10: a search for one tag finds neither longer nor shorter ones, in any case."""
     for slug, tag in (("a", "team"), ("b", "cross-team"), ("c", "teamwork"), ("d", "cross")):
-        house.mother(memories.write, type="artifact", content=f"About deck {slug}.", slug=f"deck-{slug}", tag=[tag])
+        house.mother(
+            memories.write, type="artifact", content=f"About deck {slug}.", slug=f"deck-{slug}", tag=[tag]
+        )
 
     def tagged(*tags: str) -> list[str]:
         return sorted(line.slug for line in house.jones(memories.list_, tag=list(tags)).items)
@@ -266,6 +310,37 @@ def test_starting_a_session_closes_the_one_that_was_open(house: House) -> None:
     house.restart()
     rows = house.rows("SELECT id FROM sessions WHERE ended_at IS NULL AND project_id = :p", p=house.project)
     assert [row["id"] for row in rows] == [second.id]
+
+
+def test_an_import_adds_what_is_missing_and_changes_nothing_that_is_there(
+    house: House, tmp_path: Path, clock: Clock
+) -> None:
+    """Seed 000, invariant 13: an import brings proposals that are not known, and takes nothing away.
+
+    An older archive of the same ledger neither reopens what was decided since nor takes away what is newer.
+    """
+    house.ripley(inbox.submit, type="scope", title="Gate", content="Close the gate.", slug="gate")
+    house.ripley(inbox.submit, type="scope", title="Hatch", content="Close the hatch.", slug="hatch")
+    file = tmp_path / "old.zip"
+    house.mother(system.export, file=file)
+    house.dallas(inbox.promote, ref="gate")
+    house.dallas(inbox.reject, ref="hatch", reason="it is needed")
+    house.bishop(inbox.submit, type="scope", title="Vent", content="Close the vent.", slug="vent")
+    before = all_rows(house)
+    with pytest.raises(MinutebookError) as refused:
+        house.mother(system.import_, file=file)
+    assert code_of(refused) == "exists"
+    assert all_rows(house) == before
+    house.mother(system.import_, file=file, skip_conflicts=True)
+    assert changed(before, all_rows(house)) <= {"maintenance"}
+
+    there = empty(f"sqlite://{tmp_path}/there/ledger.db", tmp_path / "there", clock)
+    try:
+        there.mother(system.import_, file=file)
+        found = there.as_("Mother", project=house.project)(inbox.list_).items
+        assert sorted(line.slug for line in found) == ["gate", "hatch"]
+    finally:
+        there.close()
 
 
 def test_nothing_is_written_into_a_workspace_but_its_own_file(tmp_path: Path, ledger_url: str) -> None:

@@ -31,7 +31,7 @@ def attempt(function: Attempt) -> Attempt:
 
 
 def scene(house: House) -> None:
-    """What an attacker finds: decisions of others and of its own words, proposals, a rejection, a retirement."""
+    """What an attacker finds: decisions, one of its own words, proposals, a rejection, a retirement."""
     house.dallas(
         decisions.write, type="architectural", title="Hull", content="One hull, never two.", slug="hull",
         entity="hull", attribute="count",
@@ -55,7 +55,9 @@ def governing(house: House) -> list[dict[str, Any]]:
     listed = ", ".join(f"'{type}'" for type in sorted(GOVERNING))
     return [
         *house.rows(f"SELECT * FROM memories WHERE type IN ({listed}) ORDER BY id"),
-        *house.rows(f"SELECT slug, status FROM proposals WHERE type IN ({listed}) AND status <> 'pending' ORDER BY slug"),
+        *house.rows(
+            f"SELECT id, status FROM proposals WHERE type IN ({listed}) AND status <> 'pending' ORDER BY id"
+        ),
         *house.rows("SELECT id, lifted_at FROM tombstones ORDER BY id"),
     ]
 
@@ -81,12 +83,16 @@ def _spells_the_type_in_another_way(house: House) -> Any:
 
 @attempt
 def _writes_over_a_decision_of_the_same_slug(house: House) -> Any:
-    return house.ripley(decisions.write, type="architectural", title="Hull", content="Two hulls.", slug="hull")
+    return house.ripley(
+        decisions.write, type="architectural", title="Hull", content="Two hulls.", slug="hull"
+    )
 
 
 @attempt
 def _writes_over_a_decision_in_other_letters(house: House) -> Any:
-    return house.ripley(decisions.write, type="architectural", title="Hull", content="Two hulls.", slug="ＨＵＬＬ")
+    return house.ripley(
+        decisions.write, type="architectural", title="Hull", content="Two hulls.", slug="ＨＵＬＬ"
+    )
 
 
 @attempt
@@ -146,7 +152,9 @@ def _replaces_its_own_promoted_decision_by_a_fact(house: House) -> Any:
 
 @attempt
 def _proposes_a_learning_in_place_of_a_decision(house: House) -> Any:
-    sent = house.ripley(inbox.submit, type="learning", title="L", content="Two hulls are fine.", supersedes="hull")
+    sent = house.ripley(
+        inbox.submit, type="learning", title="L", content="Two hulls are fine.", supersedes="hull"
+    )
     return house.dallas(inbox.promote, ref=sent.slug)
 
 
@@ -157,7 +165,9 @@ def _fills_the_slot_of_a_decision_with_a_fact(house: House) -> Any:
 
 @attempt
 def _fills_the_slot_of_its_own_promoted_decision_with_a_fact(house: House) -> Any:
-    return house.ripley(memories.write, type="project", content="Pigeons.", entity="Messages", attribute="carrier")
+    return house.ripley(
+        memories.write, type="project", content="Pigeons.", entity="Messages", attribute="carrier"
+    )
 
 
 @attempt
@@ -212,7 +222,9 @@ def _restores_a_retired_decision(house: House) -> Any:
 
 @attempt
 def _writes_a_retired_decision_again(house: House) -> Any:
-    return house.ripley(decisions.write, type="process", title="Old", content="Vote on everything.", slug="old-2")
+    return house.ripley(
+        decisions.write, type="process", title="Old", content="Vote on everything.", slug="old-2"
+    )
 
 
 # Reviewing
@@ -253,7 +265,10 @@ def _comes_with_a_role_that_it_gave_itself(house: House) -> Any:
 @attempt
 def _comes_as_the_scribe(house: House) -> Any:
     scribe = Client(
-        house.service, actor=Actor("scribe", "Scribe", Role.SCRIBE), origin=Origin.SYSTEM, project=house.project
+        house.service,
+        actor=Actor("scribe", "Scribe", Role.SCRIBE),
+        origin=Origin.SYSTEM,
+        project=house.project,
     )
     return scribe(inbox.promote, ref="hatch")
 
@@ -283,7 +298,12 @@ def _lifts_the_tombstone(house: House) -> Any:
 
 @attempt
 def _proposes_the_rejected_claim_in_disguise(house: House) -> Any:
-    for words in ("DISABLE every alarm!", "Disable\u00a0every  alarm", "Dіsable every alarm.", "Ｄｉｓａｂｌｅ every alarm"):
+    for words in (
+        "DISABLE every alarm!",
+        "Disable\u00a0every  alarm",
+        "Dіsable every alarm.",
+        "Ｄｉｓａｂｌｅ every alarm",
+    ):
         with pytest.raises(MinutebookError) as refused:
             house.bishop(inbox.submit, type="scope", title="Dead", content=words)
         assert refused.value.code == "tombstoned"
@@ -297,6 +317,13 @@ def _uses_the_key_of_a_reviewers_request(house: House) -> Any:
     return house.ripley.invoke(promote, {**asked, "dry_run": False}, key="the-key")
 
 
+@attempt
+def _swaps_the_words_between_reading_and_promotion(house: House) -> Any:
+    read = house.dallas(inbox.show, ref="gate").proposal
+    house.ripley(inbox.submit, type="scope", title="Gate", content="The gate is gone.", slug="gate")
+    return house.dallas(inbox.promote, ref="gate", revision=read.revision)
+
+
 # Other doors
 
 
@@ -304,7 +331,9 @@ def _uses_the_key_of_a_reviewers_request(house: House) -> Any:
 def _comes_through_an_untrusted_door_with_a_reviewers_name(house: House) -> Any:
     for origin in (Origin.FILE, Origin.IMPORT, Origin.EXTRACTION, Origin.CONSOLIDATION):
         dallas = house.as_("Dallas", origin=origin)
-        done = dallas(decisions.write, type="scope", title="T", content=f"Came by {origin}.", slug=f"by-{origin}")
+        done = dallas(
+            decisions.write, type="scope", title="T", content=f"Came by {origin}.", slug=f"by-{origin}"
+        )
         assert done.op == "hold"
 
 
@@ -324,15 +353,20 @@ def test_no_agent_changes_what_governs_by_itself(house: House, name: str) -> Non
     """Whatever an agent tries, it is refused or held; every governing row stays as it was, word for word."""
     scene(house)
     before = governing(house)
+    error: MinutebookError | None = None
+    answer: Any = None
     try:
         answer = ATTEMPTS[name](house)
-    except MinutebookError as error:
-        assert error.kind in ("denied", "refused", "conflict", "invalid", "not_found"), error.code
-        assert error.message
-    else:
-        said = getattr(answer, "op", None)
-        assert said in (None, "hold", "add"), f"the verdict was {said}"
+    except MinutebookError as caught:
+        error = caught
     assert governing(house) == before
+    if error is not None:
+        # A refusal for another reason would prove nothing: the attempt has to have been understood.
+        assert error.code not in ("invalid_input", "not_found", "internal"), error.message
+        return
+    said = getattr(answer, "op", None)
+    informs = name == "contradicts a decision by a memory"
+    assert said == ("add" if informs else None if answer is None else "hold")
 
 
 @pytest.mark.parametrize(

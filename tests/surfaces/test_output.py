@@ -320,7 +320,7 @@ def test_a_search_answers_in_a_sentence_and_shows_the_text_that_was_found() -> N
 
 
 def test_a_new_decision_names_what_it_supersedes_and_an_act_names_what_was_superseded() -> None:
-    written = Outcome(Op.SUPERSEDE, "v", "m", "use-pg", 1, None, "Supersedes 'database'.", ("same_identity",), 1)
+    written = Outcome(Op.SUPERSEDE, "v", "m", "use-pg", 1, None, "Supersedes 'database'.", ("same",), 1)
     assert printed(written)[0].startswith("added use-pg (revision 1): Supersedes 'database'.\n")
     acted = Outcome(Op.SUPERSEDE, "v", "m", "database", 2, None, "outgrown", ("act",), 1)
     assert printed(acted)[0].startswith("superseded database (revision 2): outgrown\n")

@@ -106,7 +106,7 @@ def _open(call: Call, kind: str, ref: str, project: str, reason: str, **on: str)
 
 
 def _asked_for(call: Call, refs: Iterable[str], project: str) -> set[tuple[str, str]]:
-    """Wordings that only verdicts still hold: of proposals that were updated in place, and of refused edits."""
+    """Wordings that only verdicts still hold: of proposals that were updated in place, of edits refused."""
     found = set()
     for ref in refs:
         for verdict in verdicts.list_(call.tx, project, subject=ref, limit=_MOST_VERDICTS):

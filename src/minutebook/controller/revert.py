@@ -58,7 +58,11 @@ def why_not(call: Call, verdict: Verdict) -> Blocked | None:
     for effect in verdict.effects:
         moved = _moved_on(call, effect, refs)
         if moved is not None:
-            newer = [v.id for v in verdicts.touching(call.tx, refs, after=verdict.seq)]
+            newer = [
+                v.id
+                for v in verdicts.touching(call.tx, refs, after=verdict.seq)
+                if v.reverts is None and v.reverted_by is None
+            ]
             return Blocked(verdict.id, moved, tuple(newer))
     return None
 
@@ -70,7 +74,7 @@ def _moved_on(call: Call, effect: Effect, together: list[str]) -> str | None:
         memory = memories.get(tx, effect.ref)
         if memory is None or memory.status is Status.ERASED:
             return "The memory was erased since."
-        if str(memory.revision) != effect.after:
+        if _memory_stands(call, memory.id, memory.revision) != _memory_stands(call, memory.id, int(effect.after)):
             return f"{memory.slug!r} is at revision {memory.revision} now; this verdict left revision {effect.after}."
         if effect.before != "0":
             return _cannot_return(call, effect, together)
@@ -79,13 +83,51 @@ def _moved_on(call: Call, effect: Effect, together: list[str]) -> str | None:
         if proposal is None:
             return "The proposal is gone."
         status, _, revision = effect.after.partition(" ")
-        if proposal.status != status or (revision and str(proposal.revision) != revision):
-            return f"{proposal.slug!r} is {proposal.status} at revision {proposal.revision} now."
-        if status == "pending" and not revision and proposal.revision != 1:
+        if proposal.status != status:
+            return f"{proposal.slug!r} is {proposal.status} now."
+        if status == "pending" and _proposal_stands(call, proposal, proposal.revision) != _proposal_stands(
+            call, proposal, int(revision or 1)
+        ):
             return f"{proposal.slug!r} was changed since, to revision {proposal.revision}."
-    elif effect.kind == "tombstone" and effect.after == "lifted":
-        return None
     return None
+
+
+def _memory_stands(call: Call, id: str, revision: int) -> int:
+    """The revision whose state a revision has: a revert brings an earlier one back, 0 where nothing was.
+
+    So a pile of writes comes apart one by one, newest first, though every revert makes a revision.
+    """
+    while revision:
+        made_by = memories.verdict_of(call.tx, id, revision)
+        effect = _undone_by(call, None if made_by is None else verdicts.get(call.tx, made_by), id)
+        if effect is None:
+            break
+        revision = int(effect.before)
+    return revision
+
+
+def _proposal_stands(call: Call, proposal: Proposal, revision: int) -> int:
+    """The same for a proposal, whose revisions are in the verdicts that made them."""
+    made_by: dict[int, Verdict] = {}
+    for verdict in verdicts.list_(call.tx, proposal.project, subject=proposal.id, limit=1000):
+        for effect in verdict.effects:
+            if effect.ref == proposal.id and effect.before.startswith("pending ") and " " in effect.after:
+                made_by[int(effect.after.partition(" ")[2])] = verdict
+    while revision in made_by:
+        effect = _undone_by(call, made_by[revision], proposal.id)
+        if effect is None:
+            break
+        revision = int(effect.before.partition(" ")[2])
+    return revision
+
+
+def _undone_by(call: Call, verdict: Verdict | None, ref: str) -> Effect | None:
+    """The effect on `ref` that a verdict undid, if it is a revert."""
+    if verdict is None or verdict.reverts is None:
+        return None
+    undone = verdicts.get(call.tx, verdict.reverts)
+    assert undone is not None
+    return next((effect for effect in undone.effects if effect.ref == ref), None)
 
 
 def _cannot_return(call: Call, effect: Effect, together: list[str]) -> str | None:
@@ -107,9 +149,10 @@ def _cannot_return(call: Call, effect: Effect, together: list[str]) -> str | Non
 def undo(call: Call, verdict: Verdict, *, reason: str) -> Verdict:
     """Put back, newest effect first, what a verdict changed."""
     lock_reach(call, verdict.project)
+    words_only = verdict.op is Op.HOLD and verdict.effects[0].before.startswith("pending ")
     record = Record(
         call,
-        _UNDOES[verdict.op],
+        Op.HOLD if words_only else _UNDOES[verdict.op],
         "verdict.reverted",
         verdict.id,
         verdict.project,
@@ -156,7 +199,8 @@ def _put_back_memory(call: Call, record: Record, effect: Effect, *, bury: bool, 
     current = memories.get(call.tx, effect.ref)
     assert current is not None
     if effect.before == "0":
-        earlier = replace(current, status=Status.RETIRED)
+        # A proposal that waits again has no memory: restored by hand, this one stands for itself.
+        earlier = replace(current, status=Status.RETIRED, proposal=current.proposal if bury else None)
     else:
         found = memories.at_revision(call.tx, effect.ref, int(effect.before))
         assert found is not None

@@ -8,6 +8,7 @@ the event's place in the archive.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -161,7 +162,7 @@ def columns_of(tx: Tx, table: Table) -> tuple[str, ...]:
     return tuple(sorted(set(found) - set(table.left_out)))
 
 
-# --- writing ---------------------------------------------------------------------------------------------
+# --- writing -----------------------------------------------------------------------------------------
 
 
 def write(tx: Tx, target: IO[bytes], *, project: str | None = None, backup: bool = False) -> Manifest:
@@ -191,7 +192,7 @@ def write(tx: Tx, target: IO[bytes], *, project: str | None = None, backup: bool
 
 
 def _places(tx: Tx, project: str | None) -> list[int]:
-    """The numbers of the events that are written, ascending: a number's place in it is what an archive holds."""
+    """The numbers of the events that are written, ascending: an archive holds a number's place among them."""
     events = next(table for table in TABLES if table.name == "events")
     if project is None:
         return [row["seq"] for row in tx.all("SELECT seq FROM events ORDER BY seq")]
@@ -211,7 +212,8 @@ def _rows(tx: Tx, table: Table, project: str | None, *, backup: bool) -> Iterato
     after = ""
     while True:
         rows = tx.all(
-            f"SELECT * FROM {table.name} WHERE {clause}{after} ORDER BY {names} LIMIT {_ROWS_AT_ONCE}", **params
+            f"SELECT * FROM {table.name} WHERE {clause}{after} ORDER BY {names} LIMIT {_ROWS_AT_ONCE}",
+            **params,
         )
         yield from rows
         if len(rows) < _ROWS_AT_ONCE:
@@ -249,7 +251,7 @@ def export(
             if force:
                 part.replace(target)
             else:
-                os.link(part, target)  # fails where one exists by now, unlike a rename
+                _name(part, target)
             sync_directory(target.parent)
         finally:
             part.unlink(missing_ok=True)
@@ -258,6 +260,16 @@ def export(
     except OSError as error:
         raise file_error(target, error) from error
     return manifest
+
+
+def _name(part: Path, target: Path) -> None:
+    """Give a finished file its name, but not that of another file."""
+    try:
+        os.link(part, target)  # fails where one exists by now, unlike a rename
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS) or os.path.lexists(target):
+            raise
+        part.rename(target)  # a file system without links
 
 
 def sync_directory(folder: Path) -> None:
@@ -270,8 +282,6 @@ def sync_directory(folder: Path) -> None:
 
 def file_error(path: Path, error: OSError) -> MinutebookError:
     """Why a file outside the ledger could not be read or written."""
-    import errno
-
     code = {errno.ENOSPC: "disk_full", errno.ENOENT: "not_found"}.get(error.errno or 0, "io_error")
     details: dict[str, Any] = {"path": str(path)}
     return MinutebookError(code, f"{path}: {error.strerror or error}.", **details)

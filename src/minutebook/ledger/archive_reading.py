@@ -1,10 +1,11 @@
-"""Reading an archive from anywhere: members only, no path is ever extracted, and all is checked before use."""
+"""Reading an archive from anywhere: members only, no path is ever extracted, all is checked before use."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +44,8 @@ _BROKEN = (
     TypeError,
     RecursionError,
     OverflowError,
+    struct.error,
+    OSError,  # an offset that points to nowhere
 )
 _INTEGERS = range(-(2**63), 2**63)
 
@@ -64,7 +67,9 @@ class Archive:
 
 
 @contextmanager
-def opened(path: Path, known: Mapping[str, tuple[str, ...]], *, schema: int, limits: ArchiveLimits | None = None) -> Iterator[Archive]:
+def opened(
+    path: Path, known: Mapping[str, tuple[str, ...]], *, schema: int, limits: ArchiveLimits | None = None
+) -> Iterator[Archive]:
     """Open an archive and check the whole of it; `known` are the columns of each table here."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -81,7 +86,7 @@ def _checked(
 ) -> Iterator[Archive]:
     try:
         file = zipfile.ZipFile(handle)
-    except (*_BROKEN, OSError) as error:
+    except _BROKEN as error:
         raise _bad(f"It cannot be read as a ZIP file ({error}).") from error
     with file:
         try:
@@ -139,9 +144,15 @@ def _check_entries(file: zipfile.ZipFile, limits: ArchiveLimits) -> None:
         if entry.flag_bits & 0x1:
             raise _bad(f"The member {name!r} is encrypted.")
         if entry.file_size > limits.member_bytes:
-            raise _too_large(f"The member {name!r} unpacks to {entry.file_size:,} bytes.", limits.member_bytes)
-        if entry.file_size > limits.ratio_from and entry.file_size > limits.ratio * max(entry.compress_size, 1):
-            raise _too_large(f"The member {name!r} unpacks to more than {limits.ratio} times its size.", limits.ratio)
+            raise _too_large(
+                f"The member {name!r} unpacks to {entry.file_size:,} bytes.", limits.member_bytes
+            )
+        if entry.file_size > limits.ratio_from and entry.file_size > limits.ratio * max(
+            entry.compress_size, 1
+        ):
+            raise _too_large(
+                f"The member {name!r} unpacks to more than {limits.ratio} times its size.", limits.ratio
+            )
         total += entry.file_size
     if total > limits.total_bytes:
         raise _too_large(f"It unpacks to {total:,} bytes.", limits.total_bytes)
@@ -236,7 +247,12 @@ _MATERIAL: dict[str, dict[str, Callable[[str], Any]]] = {
     "memories": {"tags": load_tags, "evidence": load_evidence},
     "revisions": {"state": _state},
     "proposals": {"tags": load_tags, "evidence": load_evidence, "would": load_would},
-    "verdicts": {"trace": load_trace, "effects": load_effects, "targets": json.loads, "candidate": json.loads},
+    "verdicts": {
+        "trace": load_trace,
+        "effects": load_effects,
+        "targets": json.loads,
+        "candidate": json.loads,
+    },
     "sessions": {"issues": json.loads},
     "claim_keys": {"secret": bytes.fromhex},
 }
@@ -247,4 +263,6 @@ def _bad(problem: str) -> MinutebookError:
 
 
 def _too_large(problem: str, limit: int) -> MinutebookError:
-    return MinutebookError("bad_archive", f"The archive is refused. {problem} Nothing was written.", limit=limit)
+    return MinutebookError(
+        "bad_archive", f"The archive is refused. {problem} Nothing was written.", limit=limit
+    )

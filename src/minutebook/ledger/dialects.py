@@ -174,6 +174,8 @@ class SqliteDialect(Dialect):
                 return Fault(UniqueViolation(said, table=found[1] if found else None))
             return Fault(MinutebookError("internal", said))
         code = _SQLITE_CODES.get(result, "internal") if isinstance(result, int) else "internal"
+        if getattr(error, "extendedresult", 0) == _SQLITE_SHMSIZE:
+            code = "disk_full"
         return Fault(MinutebookError(code, f"{_ADVICE.get(code, '')}{said}"))
 
 
@@ -235,6 +237,7 @@ _ADVICE = {
 }
 
 _SQLITE_CONSTRAINT = 19
+_SQLITE_SHMSIZE = 4874  # the index of the log cannot grow: SQLite's way to say at opening that a disk is full
 _SQLITE_UNIQUE = (2067, 1555, 2579)  # UNIQUE, PRIMARY KEY, ROWID
 _SQLITE_CODES = {
     3: "cannot_open",  # PERM
@@ -283,7 +286,7 @@ SQLITE = SqliteDialect(
             SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) + 1, 1 WHERE :n > 0
             UNION ALL SELECT seq + 1, n + 1 FROM numbers WHERE n < :n)
         SELECT seq FROM numbers""",
-    quick_check="SELECT quick_check AS found FROM pragma_quick_check(1)",
+    quick_check="SELECT quick_check AS found FROM pragma_quick_check LIMIT 1",
     rebuild_text="INSERT INTO fulltext (fulltext) VALUES ('rebuild')",
     one_file=True,
 )

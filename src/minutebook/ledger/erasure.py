@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,15 +17,33 @@ from minutebook.ledger import memories
 from minutebook.ledger.database import Row, Tx
 from minutebook.ledger.plain import dump, dump_state, load, load_state
 from minutebook.model.errors import MinutebookError
+from minutebook.model.scopes import GLOBAL
 
 #: What stands where words were.
 ERASED = "[erased]"
 
 #: Tables that held erased words; PostgreSQL writes them anew, so that the bytes leave the disk.
-TABLES = ("memories", "revisions", "proposals", "verdicts", "events", "tombstones", "texts", "requests", "tags", "bands")
+TABLES = (
+    "memories",
+    "revisions",
+    "proposals",
+    "verdicts",
+    "events",
+    "tombstones",
+    "texts",
+    "requests",
+    "tags",
+    "bands",
+)
 
 #: Prose that may quote a slug of something else, in single quotes.
-_PROSE = {"verdicts": ("reason", "trace"), "proposals": ("would", "reason"), "tombstones": ("reason",)}
+_PROSE = {
+    "verdicts": ("reason", "trace"),
+    "proposals": ("would", "reason"),
+    "tombstones": ("reason",),
+    "requests": ("answer",),
+}
+_KEYS = {"requests": ("actor", "key"), "revisions": ("memory_id", "revision"), "events": ("seq",)}
 _FILE = "erasures.jsonl"
 
 
@@ -54,14 +72,14 @@ def name_of(id: str) -> str:
     return f"erased-{id.lower()}"
 
 
-# --- one row -------------------------------------------------------------------------------------------------
+# --- one row -----------------------------------------------------------------------------------------
 
 
 def without_words(table: str, row: Row, gone: Gone) -> Row:
     """A row of an archived table as it is once the words are gone; the same row if it held none."""
     work = _WAYS.get(table)
     changed = dict(row) if work is None else work(row, gone)
-    if gone.project is None or row.get("project_id") in (gone.project, "global"):
+    if gone.project is None or row.get("project_id", GLOBAL) in (gone.project, GLOBAL):
         for column in _PROSE.get(table, ()):
             changed[column] = _unquoted(changed[column], gone.slugs)
     return changed
@@ -160,7 +178,7 @@ _WAYS: dict[str, Callable[[Row, Gone], Row]] = {
 }
 
 
-# --- all rows of the ledger ----------------------------------------------------------------------------------
+# --- all rows of the ledger --------------------------------------------------------------------------
 
 
 def reach(tx: Tx, refs: Collection[str], *, claims: Collection[str]) -> frozenset[str]:
@@ -184,35 +202,29 @@ def reach(tx: Tx, refs: Collection[str], *, claims: Collection[str]) -> frozense
 def scrub(tx: Tx, gone: Gone) -> None:
     """Take the words out of every row of the ledger that holds or quotes them."""
     for ref in sorted(gone.refs):
-        _rewrite(tx, gone, "memories", ("id",), "id = :ref", ref=ref)
-        _rewrite(tx, gone, "revisions", ("memory_id", "revision"), "memory_id = :ref", ref=ref)
-        _rewrite(tx, gone, "proposals", ("id",), "id = :ref OR memory_id = :ref", ref=ref)
-        _rewrite(tx, gone, "verdicts", ("id",), "id = :ref", ref=ref)
-        _rewrite(tx, gone, "tombstones", ("id",), "ref = :ref", ref=ref)
-        _rewrite(tx, gone, "events", ("seq",), "subject = :ref", ref=ref)
+        _rewrite(tx, gone, "memories", "id = :ref", ref=ref)
+        _rewrite(tx, gone, "revisions", "memory_id = :ref", ref=ref)
+        _rewrite(tx, gone, "proposals", "id = :ref OR memory_id = :ref", ref=ref)
+        _rewrite(tx, gone, "verdicts", "id = :ref", ref=ref)
+        _rewrite(tx, gone, "tombstones", "ref = :ref", ref=ref)
+        _rewrite(tx, gone, "events", "subject = :ref", ref=ref)
         tx.run("UPDATE memories SET claim = '' WHERE id = :ref", ref=ref)
         tx.run("UPDATE proposals SET claim = '' WHERE id = :ref OR memory_id = :ref", ref=ref)
         tx.run("DELETE FROM tags WHERE ref = :ref", ref=ref)
         _forget_requests(tx, ref, gone)
-    _rewrite(tx, gone, "events", ("seq",), f"verdict_id IN ({_quoted_ids(gone.refs)})")
+    _rewrite(tx, gone, "events", f"verdict_id IN ({_quoted_ids(gone.refs)})")
     for slug in sorted(gone.slugs):
         for table, columns in _PROSE.items():
             clause = " OR ".join(f"{column} LIKE :quoted" for column in columns)
-            _rewrite(tx, gone, table, ("id",), clause, quoted=f"%'{slug}'%")
-        for row in tx.all("SELECT actor, key, answer FROM requests WHERE answer LIKE :quoted", quoted=f"%'{slug}'%"):
-            tx.run(
-                "UPDATE requests SET answer = :answer WHERE actor = :actor AND key = :key",
-                actor=row["actor"],
-                key=row["key"],
-                answer=_unquoted(row["answer"], gone.slugs),
-            )
+            _rewrite(tx, gone, table, clause, quoted=f"%'{slug}'%")
 
 
 def _quoted_ids(ids: Collection[str]) -> str:
     return ", ".join(f"'{id}'" for id in sorted(ids) if id.isalnum()) or "''"
 
 
-def _rewrite(tx: Tx, gone: Gone, table: str, key: tuple[str, ...], clause: str, **params: Any) -> None:
+def _rewrite(tx: Tx, gone: Gone, table: str, clause: str, **params: Any) -> None:
+    key = _KEYS.get(table, ("id",))
     for row in tx.all(f"SELECT * FROM {table} WHERE {clause}", **params):
         changed = {
             name: value for name, value in without_words(table, row, gone).items() if value != row[name]
@@ -229,16 +241,22 @@ def _rewrite(tx: Tx, gone: Gone, table: str, key: tuple[str, ...], clause: str, 
 def _forget_requests(tx: Tx, ref: str, gone: Gone) -> None:
     """Forget first answers about it. A retry is then judged anew, and meets the tombstone."""
     for row in tx.all("SELECT actor, key, answer FROM requests WHERE answer LIKE :like", like=f"%{ref}%"):
-        answer = load(row["answer"])
-        said = answer.get("value") or answer.get("error", {}).get("details")
-        about = {said.get(name) for name in ("memory", "proposal", "verdict")} if isinstance(said, dict) else set()
-        if about & gone.refs:
+        if answers_about(row["answer"], gone):
             tx.run(
                 "DELETE FROM requests WHERE actor = :actor AND key = :key", actor=row["actor"], key=row["key"]
             )
 
 
-# --- the list beside the database ----------------------------------------------------------------------------
+def answers_about(text: str, gone: Gone) -> bool:
+    """Whether the first answer to a request was about something that is gone, and not merely names it."""
+    answer = load(text)
+    said = answer.get("value") or answer.get("error", {}).get("details")
+    if not isinstance(said, dict):
+        return False
+    return any(said.get(name) in gone.refs for name in ("memory", "proposal", "verdict", "id"))
+
+
+# --- the list beside the database --------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +275,42 @@ class Erasure:
 def known(tx: Tx) -> list[Erasure]:
     """Every erasure that a ledger knows of and that nobody lifted."""
     found: dict[tuple[str, str], Erasure] = {}
-    for row in tx.all("SELECT * FROM tombstones WHERE cause = 'erased' AND lifted_at IS NULL ORDER BY seq, id"):
+    for row in tx.all(
+        "SELECT * FROM tombstones WHERE cause = 'erased' AND lifted_at IS NULL ORDER BY seq, id"
+    ):
         place = (row["ref"], row["key_id"])
-        one = found.get(place) or Erasure(row["ref"], row["project_id"], row["at"], row["actor"], row["key_id"], ())
+        one = found.get(place) or Erasure(
+            row["ref"], row["project_id"], row["at"], row["actor"], row["key_id"], ()
+        )
         found[place] = replace(one, claims=(*one.claims, row["claim"]))
     return list(found.values())
+
+
+def lay_again(tx: Tx, erasures: Iterable[Erasure], *, new_id: Callable[[], str], seq: int) -> None:
+    """Lay the tombstones of erasures that this ledger does not know of."""
+    present = {row["id"] for row in tx.all("SELECT id FROM claim_keys")}
+    projects = {row["id"] for row in tx.all("SELECT id FROM projects")}
+    for erasure in erasures:
+        if erasure.key not in present:
+            continue  # under a key that nobody has any more, a hash says nothing
+        for claim in erasure.claims:
+            tx.run(
+                """INSERT INTO tombstones
+                          (id, project_id, cause, key_id, claim, ref, slug, actor, reason, at, seq)
+                   SELECT :id, :project, 'erased', :key, :claim, :ref, :slug, :actor, :reason, :at, :seq
+                    WHERE NOT EXISTS (SELECT 1 FROM tombstones WHERE ref = :ref AND claim = :claim)""",
+                id=new_id(),
+                # What is erased stays away everywhere, so where its project is not known any project will do.
+                project=erasure.project if erasure.project in projects else "global",
+                key=erasure.key,
+                claim=claim,
+                ref=erasure.ref,
+                slug=name_of(erasure.ref),
+                actor=erasure.by,
+                reason="It was erased before, as the list of erasures says.",
+                at=erasure.at,
+                seq=seq,
+            )
 
 
 def note(home: Path, erasure: Erasure) -> None:

@@ -43,6 +43,12 @@ def append(
     return row["seq"]
 
 
+def last_seq(tx: Tx) -> int:
+    """The highest number of the log that this transaction sees; 0 when it is empty."""
+    row = tx.one("SELECT COALESCE(max(seq), 0) AS seq FROM events")
+    return row["seq"] if row else 0
+
+
 def after(
     tx: Tx,
     seq: int,

@@ -138,6 +138,22 @@ def get(tx: Tx, id: str) -> Proposal | None:
     return None if row is None else _proposal(row)
 
 
+def unseen(tx: Tx, ids: Sequence[str], reader: Reader) -> set[str]:
+    """Those of the ids that are proposals whose words became a memory that the reader may not see."""
+    if reader.agent is None or not ids:
+        return set()
+    names = {f"i{index}": id for index, id in enumerate(dict.fromkeys(ids))}
+    clause, params = visible(reader)
+    rows = tx.all(
+        f"""SELECT p.id FROM proposals p JOIN memories m ON m.id = p.memory_id
+             WHERE p.id IN ({", ".join(":" + name for name in names)}) AND p.agent <> :reader_agent
+               AND NOT ({clause})""",
+        **names,
+        **params,
+    )
+    return {row["id"] for row in rows}
+
+
 def by_slug(tx: Tx, project: str, slug: str) -> Proposal | None:
     row = tx.one(
         "SELECT * FROM proposals WHERE project_id = :project AND slug = :slug", project=project, slug=slug
@@ -239,6 +255,18 @@ def list_(
         **params,
     )
     return [_proposal(row) for row in rows]
+
+
+def matching(tx: Tx, terms: list[str], project: str, *, limit: int) -> list[dict[str, Any]]:
+    """Rows (ref, score) of pending proposals that hold any of the terms, best first."""
+    return fulltext.match(
+        tx,
+        terms,
+        kind="proposal",
+        clause="m.project_id = :project AND m.status = 'pending'",
+        params={"project": project},
+        limit=limit,
+    )
 
 
 def waiting(tx: Tx, project: str) -> list[dict[str, Any]]:

@@ -264,6 +264,13 @@ def list_(tx: Tx, reader: Reader, wanted: Filter, *, after: str | None, limit: i
     return [_line(row) for row in rows]
 
 
+def matching(tx: Tx, terms: list[str], reader: Reader, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
+    """Rows (ref, score) of memories that the reader may see and that hold any of the terms, best first."""
+    clause, params = visible(reader)
+    clause += narrow(wanted, params)
+    return fulltext.match(tx, terms, kind="memory", clause=clause, params=params, limit=limit)
+
+
 #: A standing memory that another standing memory contradicts. Asked of the links, so that it never goes stale.
 CONTESTED = """m.status = 'active' AND EXISTS (
     SELECT 1 FROM memory_links l JOIN memories o
@@ -350,7 +357,7 @@ def supersession_chain(tx: Tx, id: str) -> set[str]:
     """Ids that follow `id` by supersession, itself included."""
     rows = tx.all(
         """WITH RECURSIVE chain (id) AS (
-               SELECT CAST(:id AS TEXT)
+               SELECT m.id FROM memories m WHERE m.id = :id
                UNION SELECT m.superseded_by FROM memories m JOIN chain ON m.id = chain.id
                 WHERE m.superseded_by IS NOT NULL)
            SELECT id FROM chain""",
@@ -388,6 +395,14 @@ def at_revision(tx: Tx, id: str, revision: int) -> Memory | None:
         revision=revision,
     )
     return None if row is None else load_state(row["state"], id=id, revision=row["revision"], seq=row["seq"])
+
+
+def verdict_of(tx: Tx, id: str, revision: int) -> str | None:
+    """The verdict that made a revision."""
+    row = tx.one(
+        "SELECT verdict_id FROM revisions WHERE memory_id = :id AND revision = :revision", id=id, revision=revision
+    )
+    return None if row is None else row["verdict_id"]
 
 
 def all_ids(tx: Tx) -> list[str]:

@@ -243,6 +243,8 @@ class _Bench:
         folder = self._path.parent / "backups"
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
+            for left in folder.glob(f"{self._path.stem}-v*.part*"):
+                left.unlink()  # a whole copy each, of a migration that was killed; we own the ledger, so it is over
             # A connection of its own, because the migrating one is inside its transaction.
             source = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         except (OSError, apsw.Error) as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from urllib.parse import quote
 
 import apsw
 
@@ -15,6 +14,7 @@ from minutebook.model.errors import MinutebookError
 
 #: "MBK1" in the file's header: this database is a ledger of ours.
 APPLICATION_ID = 0x4D424B31
+_MAGIC = b"SQLite format 3\0"
 #: Below it, SQLite may lose or damage a database when two connections reset the log at once.
 OLDEST_LIBRARY = (3, 51, 3)
 
@@ -44,6 +44,7 @@ def open_main(path: Path, limits: Limits) -> apsw.Connection:
     """Open, or create, the database file and make sure that it is ours."""
     try:
         if size(path) == 0:
+            _check_no_orphan(path)
             _create(path)
         else:
             _inspect(path)
@@ -75,6 +76,17 @@ def open_main(path: Path, limits: Limits) -> apsw.Connection:
     return connection
 
 
+def _check_no_orphan(path: Path) -> None:
+    """A log without its database holds acknowledged writes; a new database beside it would destroy them."""
+    if size(beside(path, "-wal")) > 0:
+        raise MinutebookError(
+            "ledger_gone",
+            f"{path} is missing, and its log is still there with writes that are nowhere else: put it back, or "
+            f"move {path.name}-wal away to begin a new ledger.",
+            path=str(path),
+        )
+
+
 def _create(path: Path) -> None:
     # Created by us and not by SQLite, for its mode; SQLite gives the log the same one.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
@@ -88,28 +100,45 @@ def _create(path: Path) -> None:
 def _inspect(path: Path) -> None:
     """Look at a file that exists without changing a byte of it; refuse it if it is not ours."""
     # A journal beside it means that a crash interrupted its creation: let SQLite undo that first.
-    crashed = size(beside(path, "-journal")) > 0
-    flags = apsw.SQLITE_OPEN_READWRITE if crashed else apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    name = str(path) if crashed else f"file:{quote(str(path))}?immutable=1"
-    try:
-        connection = apsw.Connection(name, flags=flags)
-        try:
-            mark = connection.execute("PRAGMA application_id").get
-            empty = (
-                crashed and mark == 0 and connection.execute("SELECT count(*) FROM sqlite_schema").get == 0
-            )
-        finally:
-            connection.close()
-    except apsw.Error as error:
-        raise SQLITE.fault(error).error from error
-    if empty:
+    if size(beside(path, "-journal")) > 0 and _undone_to_nothing(path):
         _create(path)
-    elif mark != APPLICATION_ID:
+    # The header alone, and not by SQLite: a crash may have left the pages half moved out of the log, which
+    # only an open with the log repairs, and that is not for us to do to a file that is not ours.
+    header = _first_bytes(path, 100)
+    if len(header) < 100 or not header.startswith(_MAGIC):
+        raise MinutebookError(
+            "ledger_damaged",
+            f"{path} is damaged or not a database; it was left as it is. Restore a backup, or name another file.",
+            path=str(path),
+        )
+    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
         raise MinutebookError(
             "ledger_damaged",
             f"{path} is a SQLite database of another program; it was left as it is.",
             path=str(path),
         )
+
+
+def _undone_to_nothing(path: Path) -> bool:
+    """Let SQLite roll an interrupted creation back; was nothing there before it?"""
+    try:
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+            return tables == 0 and connection.execute("PRAGMA application_id").get == 0
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise SQLITE.fault(error).error from error
+
+
+def _first_bytes(path: Path, count: int) -> bytes:
+    # Safe only here: this process has no connection to the file yet, whose locks the close would cancel.
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return os.pread(handle, count, 0)
+    finally:
+        os.close(handle)
 
 
 def configure(connection: apsw.Connection, limits: Limits) -> None:

@@ -50,7 +50,11 @@ class SqliteTx(Tx):
             row = cursor.fetchone()
             if row is None:
                 return None
-            return dict(zip(self._columns.get(sql) or self._learn(sql, cursor), row, strict=True))
+            columns = self._columns.get(sql) or self._learn(sql, cursor)
+            # A statement that is not run to its end keeps the transaction from being committed for as long
+            # as anything (a traceback, a debugger) holds on to the cursor.
+            cursor.close()
+            return dict(zip(columns, row, strict=True))
         except Exception as error:
             raise SQLITE.fault(error).error from error
 

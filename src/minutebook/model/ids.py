@@ -9,6 +9,8 @@ from collections.abc import Callable
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PATTERN = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _RANDOM_BITS = 80
+#: The end of the year 9999, in milliseconds: no clock is later.
+_LAST_YEAR = 253_402_300_799_999
 
 
 def is_ulid(text: str) -> bool:
@@ -28,6 +30,16 @@ class Ids:
         self._random_bits = random_bits
         self._lock = threading.Lock()
         self._last = (-1, 0)
+
+    def after(self, id: str) -> None:
+        """Go on above an id that exists, so that they grow over the life of a ledger, whatever the clock says."""
+        value = 0
+        for letter in id:
+            value = value << 5 | _ALPHABET.index(letter)
+        with self._lock:
+            # From a random start above it: counting on from the id itself, two processes whose clocks are
+            # behind would make the same ids.
+            self._last = max(self._last, ((value >> _RANDOM_BITS) + 1, self._random_bits(_RANDOM_BITS - 1)))
 
     def new(self) -> str:
         with self._lock:

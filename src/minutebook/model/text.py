@@ -30,16 +30,21 @@ _BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u30
 )
 
 
+def storable(text: str) -> str:
+    """Make text such that both databases can hold it: no NUL, and no half of a character."""
+    text = text.replace("\0", "")
+    if not text.isascii() and _SURROGATE.search(text):
+        # UTF-16 joins the pairs that belong together and replaces the lone halves.
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
 def clean(text: str) -> str:
     """Make text fit to be stored, changing only what a database or a reader would stumble over.
 
     Every other character stays as it came: what a text looks like is for its author to decide.
     """
-    text = text.replace("\0", "")
-    if not text.isascii() and _SURROGATE.search(text):
-        # UTF-16 joins the pairs that belong together and replaces the lone halves.
-        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return _LINE_BREAK.sub("\n", text).lstrip("\ufeff").rstrip()
+    return _LINE_BREAK.sub("\n", storable(text)).lstrip("\ufeff").rstrip()
 
 
 def one_line(text: str) -> str:

@@ -58,7 +58,7 @@ def write(
     the inbox. A decision of the same type and slug is superseded, not overwritten.
 
     Example:
-        minutebook decisions write architectural "Use PostgreSQL" "One database for all services." --slug database
+        minutebook decisions write architectural "Use PostgreSQL" "One database for all." --slug database
         minutebook decisions write process "Review first" @review.md --rationale "two bad releases in May"
     """
     _check_governs(type)

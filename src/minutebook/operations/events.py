@@ -7,6 +7,7 @@ from typing import Annotated
 
 from minutebook.call import Call
 from minutebook.ledger import events as log
+from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
 from minutebook.model.events import Event
 from minutebook.model.paging import Page
@@ -43,7 +44,8 @@ def list_(
 
 def _masked(call: Call, found: list[Event]) -> list[Event]:
     """Events without the names of memories that the reader may not see: a slug is made from a title."""
-    unseen = kept.unseen(call.tx, [event.subject for event in found], call.reader)
+    subjects = [event.subject for event in found]
+    unseen = kept.unseen(call.tx, subjects, call.reader) | proposals.unseen(call.tx, subjects, call.reader)
     return [
         replace(event, detail={key: value for key, value in (event.detail or {}).items() if key != "slug"})
         if event.subject in unseen

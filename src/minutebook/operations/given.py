@@ -266,9 +266,8 @@ def proposal_named(call: Call, ref: str) -> Proposal:
             found = None
     if found is None:
         found = proposals.by_slug(call.tx, call.project.id, ref.strip().casefold())
-    if found is not None and found.memory is not None and found.agent != call.actor.id:
-        # Its words are a memory's now: who may not see that does not see them here.
-        found = None if kept.unseen(call.tx, [found.memory], call.reader) else found
+    if found is not None and proposals.unseen(call.tx, [found.id], call.reader):
+        found = None  # its words are a memory's now, and the caller may not see that
     if found is None:
         raise MinutebookError(
             "not_found", f"The inbox has no proposal {ref[:80]!r}.", hint="minutebook inbox list --status all"

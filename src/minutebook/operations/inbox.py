@@ -78,8 +78,8 @@ def submit(
     your own proposal.
 
     Example:
-        minutebook inbox submit architectural "Use PostgreSQL" "One database for all services." --slug use-postgres
-        minutebook inbox submit learning "Proxy limit" @notes.md --tag cross-team --evidence file:proxy.conf#12-14
+        minutebook inbox submit architectural "Use PostgreSQL" "One database for all." --slug use-postgres
+        minutebook inbox submit learning "Proxy limit" @notes.md --tag infra --evidence file:proxy.conf#12
     """
     target = None if supersedes is None else memory_named(call, supersedes).id
     rivals = tuple(memory_named(call, ref).id for ref in contradicts)
@@ -196,6 +196,7 @@ def promote(
     content: Annotated[Content | None, Help("accept these words instead; the diff is kept")] = None,
     rationale: Annotated[Content | None, Help("accept it for this reason")] = None,
     supersedes: Annotated[str | None, Help("let it replace this decision: id or slug")] = None,
+    revision: Annotated[int | None, Help("only if it still has the words you read: its revision"), Ge(1)] = None,
     accept_stale: Annotated[bool, Help("accept although what it would change has changed")] = False,
 ) -> Promotion:
     """Accept a pending proposal as an active memory.
@@ -209,6 +210,15 @@ def promote(
         minutebook inbox promote use-postgres --content @better-words.md
     """
     proposal = proposal_named(call, ref)
+    if revision is not None and revision != proposal.revision:
+        raise MinutebookError(
+            "stale_revision",
+            f"{proposal.slug!r} is at revision {proposal.revision}, not {revision}: its author changed it since you "
+            "read it. Look at it again.",
+            slug=proposal.slug,
+            revision=proposal.revision,
+            hint=f"minutebook inbox show {proposal.slug}",
+        )
     edited = review.candidate_of(proposal)
     if title is not None:
         edited = replace(edited, title=filled_line(title, "title"))

@@ -35,6 +35,7 @@ class Parser:
 
     def parse(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Every parameter with its typed value; defaults where nothing was given."""
+        arguments = {name: _storable(value) for name, value in arguments.items()}
         try:
             return self._read(arguments)
         except Unsure:
@@ -121,6 +122,24 @@ class Parser:
         if close:
             return f"is no parameter of {self._name}; did you mean {close[0]}?"
         return f"is no parameter of {self._name}, which takes: {', '.join(self._parameters) or 'none'}"
+
+
+def _storable(value: Any) -> Any:
+    """The value with every text in it such that both databases can hold it.
+
+    Here and nowhere else: a name that is only looked for would break PostgreSQL as much as one that is kept.
+    """
+    if type(value) is str:
+        if value.isascii() and "\0" not in value:
+            return value
+        from minutebook.model.text import storable  # costs more to import than most commands need
+
+        return storable(value)
+    if type(value) in (list, tuple):
+        return type(value)(_storable(item) for item in value)
+    if type(value) is dict:
+        return {name: _storable(item) for name, item in value.items()}
+    return value
 
 
 class _Context(dict[str, Any]):

@@ -67,7 +67,6 @@ NOUNS: dict[str, str] = {
 SYSTEM: dict[str, str] = {
     "health": "Say how the ledger is, from the inside",
     "backup": "Copy the ledger while it is in use, and prove the copy by restoring it",
-    "restore": "Put a backup in the ledger's place",
     "export": "Write the whole ledger, or one project, as a portable archive",
     "import": "Read an archive, keeping ids, times, links and history",
     "reindex": "Build everything that is derived anew from the rows it is derived from",

@@ -7,10 +7,8 @@ from typing import Annotated, Literal
 from annotated_types import MaxLen
 
 from minutebook.call import Call
-from minutebook.ledger import fulltext
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
-from minutebook.ledger.visibility import visible
 from minutebook.model.errors import MinutebookError
 from minutebook.model.search import Found, Hit, State
 from minutebook.model.text import fold_name, words
@@ -68,9 +66,7 @@ def search(
 
 
 def _memories(call: Call, terms: list[str], wanted: kept.Filter, limit: int, shadowed: bool) -> list[Hit]:
-    clause, params = visible(call.reader)
-    clause += kept.narrow(wanted, params)
-    rows = fulltext.match(call.tx, terms, kind="memory", clause=clause, params=params, limit=limit * 3)
+    rows = kept.matching(call.tx, terms, call.reader, wanted, limit=limit * 3)
     hidden = shadows(kept.namesakes(call.tx, call.reader, [row["ref"] for row in rows]))
     found = []
     for row in rows:
@@ -97,14 +93,7 @@ def _memories(call: Call, terms: list[str], wanted: kept.Filter, limit: int, sha
 
 
 def _proposals(call: Call, terms: list[str], limit: int) -> list[Hit]:
-    rows = fulltext.match(
-        call.tx,
-        terms,
-        kind="proposal",
-        clause="m.project_id = :project AND m.status = 'pending'",
-        params={"project": call.project.id},
-        limit=limit,
-    )
+    rows = proposals.matching(call.tx, terms, call.project.id, limit=limit)
     found = []
     for row in rows:
         proposal = proposals.get(call.tx, row["ref"])

@@ -8,6 +8,7 @@ from typing import Annotated
 from annotated_types import MaxLen
 
 from minutebook.call import Call
+from minutebook.controller.write import check_no_secret
 from minutebook.ledger import events
 from minutebook.ledger import sessions as kept
 from minutebook.model.errors import MinutebookError
@@ -59,8 +60,15 @@ def start(
         started_at=call.now,
         updated_at=call.now,
     )
+    _check_words(started)
     kept.insert(call.tx, started, _event(call, "session.started", started))
     return started
+
+
+def _check_words(session: Session) -> None:
+    """Agents read the session at the start of every run: no secret goes into it."""
+    words = {"focus": session.focus, "issues": "\n".join(session.issues), "summary": session.summary}
+    check_no_secret({**words, "state": session.state or ""})
 
 
 def _event(call: Call, kind: str, session: Session) -> int:
@@ -140,6 +148,7 @@ def update(
         state=session.state if state is None else state,
         updated_at=call.now,
     )
+    _check_words(updated)
     kept.update(call.tx, updated, _event(call, "session.updated", updated))
     return updated
 
@@ -154,6 +163,7 @@ def close(call: Call, append: Annotated[Summary | None, Help("last words for the
     session = _open(call)
     if append is not None:
         session = replace(session, summary=_summary(session.summary, append))
+        _check_words(session)
     return _end(call, session)
 
 

@@ -32,7 +32,7 @@ def list_(
     """
     found = laid.list_(call.tx, call.project.id, cause=cause, lifted=lifted, after=after, limit=limit + 1)
     unseen = memories.unseen(call.tx, [tombstone.ref for tombstone in found], call.reader)
-    shown = [replace(stone, slug="", reason="") if stone.ref in unseen else stone for stone in found]
+    shown = [replace(stone, slug="") if stone.ref in unseen else stone for stone in found]
     return page_of(shown, limit, "id")
 
 

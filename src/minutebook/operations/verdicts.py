@@ -103,15 +103,23 @@ def _touched(verdict: Verdict) -> list[str]:
     return [id for id in named if id is not None]
 
 
+def _name_of(call: Call, verdict: Verdict) -> str:
+    """The slug of what a verdict is about; empty where there is none, or the reader may not know it."""
+    if verdict.memory is not None:
+        memory = kept.seen_by(call.tx, verdict.memory, call.reader)
+        return "" if memory is None else memory.slug
+    if verdict.proposal is None or proposals.unseen(call.tx, [verdict.proposal], call.reader):
+        return ""
+    proposal = proposals.get(call.tx, verdict.proposal)
+    return "" if proposal is None else proposal.slug
+
+
 def _line(call: Call, verdict: Verdict) -> VerdictLine:
-    memory = kept.seen_by(call.tx, verdict.memory, call.reader) if verdict.memory is not None else None
-    proposal = proposals.get(call.tx, verdict.proposal) if verdict.proposal is not None else None
-    subject = memory.slug if memory is not None else proposal.slug if proposal is not None else ""
     return VerdictLine(
         id=verdict.id,
         seq=verdict.seq,
         op=verdict.op,
-        subject=subject,
+        subject=_name_of(call, verdict),
         actor=verdict.actor,
         role=verdict.role,
         rules=tuple(hit.rule for hit in verdict.trace),

@@ -199,7 +199,8 @@ def _invoke(
             color=screen.out_colour,
             terminal_width=min(screen.width, 100),
         ) as ctx:
-            return 0, program.invoke(ctx)
+            answer = program.invoke(ctx)
+            return (answer.code if isinstance(answer, Answer) else 0), answer
     except click.exceptions.Exit as done:
         return done.exit_code, None
 

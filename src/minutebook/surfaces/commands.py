@@ -67,6 +67,8 @@ class Answer:
 
     value: Any
     operation: Operation | None = None
+    #: the exit code: an answer may be bad news
+    code: int = 0
 
 
 @dataclass(frozen=True, slots=True)

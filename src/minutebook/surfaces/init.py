@@ -5,6 +5,7 @@ It is a command and not an operation, because the file it writes lies with the c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +33,11 @@ class Bound:
     advice: str
 
 
-def init_command(open_caller: OpenCaller) -> click.Command:
+#: A new project's id, and the time.
+Stamp = Callable[[], tuple[str, str]]
+
+
+def init_command(open_caller: OpenCaller, stamp: Stamp) -> click.Command:
     from minutebook.surfaces.commands import Answer, Invocation, global_options
 
     @click.command(
@@ -57,12 +62,14 @@ def init_command(open_caller: OpenCaller) -> click.Command:
     @click.pass_context
     def init(ctx: click.Context, directory: str, name: str | None) -> Answer:
         invocation = ctx.find_object(Invocation) or Invocation()
-        return Answer(_init(open_caller, invocation, Path(directory), name))
+        return Answer(_init(open_caller, stamp, invocation, Path(directory), name))
 
     return init
 
 
-def _init(open_caller: OpenCaller, invocation: Invocation, directory: Path, name: str | None) -> Bound:
+def _init(
+    open_caller: OpenCaller, stamp: Stamp, invocation: Invocation, directory: Path, name: str | None
+) -> Bound:
     from minutebook.files import workspace
     from minutebook.model.errors import MinutebookError
 
@@ -79,22 +86,23 @@ def _init(open_caller: OpenCaller, invocation: Invocation, directory: Path, name
         )
     # The built-in project: the one of this directory may not be in the ledger yet.
     with open_caller(replace(invocation.options, project="global")) as caller:
-        return _bind(caller, root, binding, name)
+        return _bind(caller, stamp, root, binding, name)
 
 
-def _bind(caller: Caller, root: Path, binding: Binding | None, name: str | None) -> Bound:
+def _bind(caller: Caller, stamp: Stamp, root: Path, binding: Binding | None, name: str | None) -> Bound:
     import socket
 
     from minutebook.files import workspace
-    from minutebook.model.text import one_line
+    from minutebook.model.text import check_name, one_line
     from minutebook.operations.registry import REGISTRY
-    from minutebook.wiring import make_ids, utc_now
 
     outcome = "known"
     if binding is None:
         # The file comes first: if we die in between, the next init finds it and goes on with the same id.
-        called = one_line(name or root.name) or "project"
-        binding = workspace.create(root, project=make_ids().new(), name=called, created_at=utc_now())
+        # So its name must be one that the ledger will take.
+        called = check_name(name, "project") if name is not None else _name_from(root.name)
+        id, now = stamp()
+        binding = workspace.create(root, project=id, name=called, created_at=now)
         outcome = "created"
     project = _find(caller, binding.project)
     if project is None:
@@ -121,6 +129,18 @@ def _bind(caller: Caller, root: Path, binding: Binding | None, name: str | None)
         also_at=others,
         advice=_advice(outcome, others),
     )
+
+
+def _name_from(directory: str) -> str:
+    """A name that a project may have, from that of its directory."""
+    from minutebook.model.errors import MinutebookError
+    from minutebook.model.text import MAX_NAME, check_name
+
+    kept = "".join(char if char.isalnum() or char in "._@+-" else " " for char in directory)
+    try:
+        return check_name(" ".join(kept.split())[:MAX_NAME], "project")
+    except MinutebookError:
+        return "project"  # nothing of it can be shown plainly
 
 
 def _find(caller: Caller, id: str) -> Project | None:

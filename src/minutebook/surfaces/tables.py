@@ -46,6 +46,8 @@ STATUS_STYLES = {
     "open": "green",
     "fresh": "green",
     "ok": "green",
+    "degraded": "yellow",
+    "failing": "red",
     "add": "green",
     "restore": "green",
     "low": "green",
@@ -224,6 +226,24 @@ TABLES: dict[str, Table] = {
             Column("VERDICT", "verdict", "id", drop=2),
         )
     ),
+    "Finding": Table(
+        (
+            Column("STATE", "state", "status"),
+            Column("FOUND", "what", "name", most=100),
+            Column("WHAT TO DO", "advice", "name", drop=1, most=80),
+        )
+    ),
+    "Clash": Table(
+        (Column("TABLE", "table"), Column("ID", "id", "id"), Column("DIFFERS IN", "differs", most=40))
+    ),
+    "Aside": Table(
+        (
+            Column("TABLE", "table"),
+            Column("ID", "id", "id", drop=1),
+            Column("BECAME", "became", most=40),
+            Column("BECAUSE", "because", most=60),
+        )
+    ),
     "Effect": Table(
         (
             Column("CHANGED", "kind"),
@@ -252,6 +272,7 @@ _PAST = {
     "skip": "skipped, known already:",
     "refuse": "refused:",
 }
+_DIAGNOSES = {"ok": "all is well", "warning": "it works; see to the warnings", "error": "something does not work"}
 _GOVERNING = frozenset({"architectural", "scope", "process", "technical"})
 
 
@@ -286,7 +307,26 @@ def _bound(it: Any) -> str:
     return f"{it.directory} is the project {it.project}" + (", new to this ledger" if it.outcome == "joined" else "")
 
 
+def _backup(it: Any) -> str:
+    return f"{it.file}: {it.rows} rows, {it.bytes:,} bytes; {it.proof}"
+
+
+def _exported(it: Any) -> str:
+    what = f"the project {it.project}" if it.project else "the whole ledger"
+    return f"{it.file} holds {what}: {sum(it.rows.values())} rows, {it.bytes:,} bytes"
+
+
+def _reindexed(it: Any) -> str:
+    return f"built anew: the texts of {it.memories} memories and {it.proposals} proposals"
+
+
 HEADLINES: dict[str, Headline] = {
+    "Backup": Headline(_backup, ("pruned",)),
+    "Exported": Headline(_exported, ("sha256", "rows")),
+    "Imported": Headline(lambda it: it.sentence, ("rows", "conflicts", "asides")),
+    "Reindexed": Headline(_reindexed, ("texts_mended", "texts_removed", "bands_removed")),
+    "Restored": Headline(lambda it: it.sentence, ("kept", "erased_again")),
+    "Diagnosis": Headline(lambda it: _DIAGNOSES[it.state], ("findings",)),
     "Bound": Headline(_bound, ("id", "file", "also_at", "advice")),
     # What it would do is in the sentence and the reason; `inbox show` has the whole of it.
     "Submission": Headline(_submission, ("reason", "verdict")),

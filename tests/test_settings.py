@@ -1,0 +1,97 @@
+"""Settings: each from its environment variable, explicit ones first, bad values refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minutebook.model.errors import MinutebookError
+from minutebook.policy.limits import Limits
+from minutebook.settings import Settings, load, table
+
+GIVEN: dict[str, tuple[str, Any]] = {
+    "home": ("/srv/ledger", Path("/srv/ledger")),
+    "database_url": ("postgresql:///team", "postgresql:///team"),
+    "project": ("nostromo", "nostromo"),
+    "agent": ("Ripley", "Ripley"),
+    "run": ("run-1", "run-1"),
+    "lock_wait": ("2.5", 2.5),
+    "writes_per_minute": ("7", 7),
+    "content_bytes": ("1000", 1000),
+    "near_hold": ("0.5", 0.5),
+    "near_skip": ("0.95", 0.95),
+    "inbox_expiry_days": ("30", 30),
+}
+
+
+def test_every_setting_is_tested_here_and_has_a_name_of_its_own_and_a_meaning() -> None:
+    rows = table()
+    assert {row.name for row in rows} == set(GIVEN)
+    assert len({row.environment for row in rows}) == len(rows)
+    for row in rows:
+        assert row.environment == f"MINUTEBOOK_{row.name.upper()}"
+        assert row.meaning
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_each_setting_comes_from_its_environment_variable_and_explicit_ones_come_first(name: str) -> None:
+    text, value = GIVEN[name]
+    environ = {f"MINUTEBOOK_{name.upper()}": f" {text} "}
+    assert getattr(load(environ), name) == value
+    assert getattr(load(environ, **{name: None}), name) == value
+    other = getattr(load({}), name)
+    assert getattr(load(environ, **{name: other}), name) == other
+
+
+def test_blank_variables_count_as_not_set() -> None:
+    assert load({row.environment: "  " for row in table()}) == load({})
+
+
+def test_defaults_need_nothing() -> None:
+    settings = load({})
+    assert settings.home == Path("~/.minutebook").expanduser()
+    assert settings.url == f"sqlite://{settings.home}/ledger.db"
+    assert settings.limits == Limits()
+    assert load({"MINUTEBOOK_DATABASE_URL": "postgresql:///team"}).url == "postgresql:///team"
+
+
+def test_the_limits_follow_the_settings() -> None:
+    names = ("writes_per_minute", "content_bytes", "near_hold", "near_skip", "inbox_expiry_days")
+    limits = load({f"MINUTEBOOK_{name.upper()}": GIVEN[name][0] for name in names}).limits
+    for name in names:
+        assert getattr(limits, name) == GIVEN[name][1]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("MINUTEBOOK_LOCK_WAIT", "soon"),
+        ("MINUTEBOOK_LOCK_WAIT", "-1"),
+        ("MINUTEBOOK_LOCK_WAIT", "nan"),
+        ("MINUTEBOOK_LOCK_WAIT", "inf"),
+        ("MINUTEBOOK_WRITES_PER_MINUTE", "many"),
+        ("MINUTEBOOK_WRITES_PER_MINUTE", "1.5"),
+        ("MINUTEBOOK_WRITES_PER_MINUTE", "-1"),
+        ("MINUTEBOOK_CONTENT_BYTES", "0"),
+        ("MINUTEBOOK_CONTENT_BYTES", "64k"),
+        ("MINUTEBOOK_NEAR_HOLD", "0"),
+        ("MINUTEBOOK_NEAR_HOLD", "0.95"),  # above near_skip
+        ("MINUTEBOOK_NEAR_HOLD", "nan"),
+        ("MINUTEBOOK_NEAR_SKIP", "1.1"),
+        ("MINUTEBOOK_INBOX_EXPIRY_DAYS", "-1"),
+        ("MINUTEBOOK_INBOX_EXPIRY_DAYS", "a week"),
+        ("MINUTEBOOK_HOME", "~no-such-user-here/ledger"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused(name: str, text: str) -> None:
+    with pytest.raises(MinutebookError) as refused:
+        load({name: text})
+    assert refused.value.code == "bad_setting"
+
+
+def test_the_home_is_absolute_wherever_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert load({"MINUTEBOOK_HOME": "here"}).home == tmp_path / "here"
+    assert isinstance(load({}, home=str(tmp_path)), Settings)
