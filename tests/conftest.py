@@ -14,7 +14,8 @@ from tests import postgres
 from tests.houses import House
 
 # The tests of what only PostgreSQL has go with it.
-collect_ignore = ["ledger/test_postgres.py", "ledger/test_followers.py"] if postgres.OFF else []
+ONLY_POSTGRES = ["ledger/test_postgres.py", "ledger/test_followers.py", "architecture/test_schema.py"]
+collect_ignore = ONLY_POSTGRES if postgres.OFF else []
 ENGINES = ("sqlite",) if postgres.OFF else ("sqlite", "postgres")
 
 

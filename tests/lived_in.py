@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from minutebook.ledger.archive import TABLES
+from minutebook.ledger.database import Tx
 from minutebook.model.errors import MinutebookError
 from minutebook.operations import decisions, inbox, memories, projects, sessions, system, tombstones, verdicts
 from tests.houses import House
@@ -108,42 +109,28 @@ def live_in(house: House) -> None:
 
 def _by_hand(house: House) -> None:
     """Rows of what has tables and no operations yet."""
-    project = house.project
 
-    def work(tx: Any) -> None:
-        for id, parent in (("R2", None), ("R1", "R2")):  # the parent has the greater id
-            tx.run(
-                """INSERT INTO runs (id, project_id, agent, task, parent_run_id, status, snapshot_seq, started_at)
-                   VALUES (:id, :project, 'ripley', 'fly', :parent, 'open', 3, :at)""",
-                id=id, project=project, parent=parent, at=AT,
-            )  # fmt: skip
-        tx.run(
-            """INSERT INTO sources (id, project_id, kind, title, content, digest, size, created_by, created_at)
-               VALUES ('S1', :project, 'document', 'log', 'words', 'd', 5, 'ripley', :at)""",
-            project=project, at=AT,
-        )  # fmt: skip
-        tx.run(
-            """INSERT INTO ingestion_events (id, project_id, trigger_type, source_id, state, retry_count, created_at)
-               VALUES ('I1', :project, 'manual', 'S1', 'done', 0, :at)""",
-            project=project, at=AT,
-        )  # fmt: skip
-        tx.run(
-            """INSERT INTO saved_views (id, project_id, name, operation, arguments, created_by, created_at)
-               VALUES ('V1', :project, 'waiting', 'inbox.list', '{}', 'dallas', :at)""",
-            project=project, at=AT,
-        )  # fmt: skip
-        tx.run(
-            """INSERT INTO jobs (id, project_id, kind, payload, state, priority, due_at, attempts, created_at)
-               VALUES ('J1', :project, 'mirror', '{}', 'todo', 0, :at, 0, :at)""",
-            project=project, at=AT,
-        )  # fmt: skip
-        tx.run(
-            """INSERT INTO searches (id, project_id, actor, query, filters, state, trace, seq, at)
-               VALUES ('Q1', :project, 'ripley', 'proxy', '{}', 'found', '[]', 4, :at)""",
-            project=project, at=AT,
-        )  # fmt: skip
+    def add(tx: Tx, table: str, **row: Any) -> None:
+        row["project_id"] = house.project
+        names = sorted(row)
+        tx.run(f"INSERT INTO {table} ({', '.join(names)}) VALUES (:{', :'.join(names)})", **row)
 
-    house.service.database.write(project, work)
+    def work(tx: Tx) -> None:
+        run = {"agent": "ripley", "task": "fly", "status": "open", "snapshot_seq": 3, "started_at": AT}
+        add(tx, "runs", id="R2", parent_run_id=None, **run)
+        add(tx, "runs", id="R1", parent_run_id="R2", **run)  # the parent has the greater id
+        document = {"kind": "document", "title": "log", "content": "words", "digest": "d", "size": 5}
+        add(tx, "sources", id="S1", created_by="ripley", created_at=AT, **document)
+        came = {"trigger_type": "manual", "source_id": "S1", "state": "done", "retry_count": 0}
+        add(tx, "ingestion_events", id="I1", created_at=AT, **came)
+        view = {"name": "waiting", "operation": "inbox.list", "arguments": "{}"}
+        add(tx, "saved_views", id="V1", created_by="dallas", created_at=AT, **view)
+        job = {"kind": "mirror", "payload": "{}", "state": "todo", "priority": 0, "attempts": 0}
+        add(tx, "jobs", id="J1", due_at=AT, created_at=AT, **job)
+        asked = {"actor": "ripley", "query": "proxy", "filters": "{}", "state": "found", "trace": "[]"}
+        add(tx, "searches", id="Q1", seq=4, at=AT, **asked)
+
+    house.service.database.write(house.project, work)
 
 
 def export(house: House, file: Path, **how: Any) -> bytes:

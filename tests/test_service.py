@@ -89,9 +89,9 @@ def test_there_and_back_with_a_key_for_each_is_four_writes(house: House) -> None
     assert ops == ["add", "update", "update", "update"]
 
 
-@pytest.mark.parametrize("key", ["", "   ", "x" * 201, "a\nb", "a\0b"])
-def test_a_key_is_one_printable_line(house: House, key: str) -> None:
-    assert code(with_key, house.ripley, memories.write, key, **WRITE) == "invalid_input"
+def test_a_key_is_one_printable_line(house: House) -> None:
+    for key in ("", "   ", "x" * 201, "a\nb", "a\0b"):
+        assert code(with_key, house.ripley, memories.write, key, **WRITE) == "invalid_input", key
 
 
 # --- who asks ---------------------------------------------------------------------------------------------

@@ -111,7 +111,7 @@ def test_the_guard_keeps_every_acknowledged_write(path: Path, clock: Clock) -> N
 def test_locks_that_were_taken_away_stop_the_acknowledgements_before_a_write_is_lost(
     path: Path, clock: Clock
 ) -> None:
-    """A library written in C closes the files, which no guard sees; a foreign program then removes the log."""
+    """A library in C closes the files, unseen by the guard; a foreign program then removes the log."""
     house = built(path, clock)
     foreigner = Foreigner(path)
     libc = ctypes.CDLL(None)

@@ -140,6 +140,15 @@ def test_the_log_goes_on_after_an_import_with_numbers_of_its_own(
     assert done.seq > top
 
 
+def test_nothing_in_an_archive_tells_the_day_or_the_machine(good: Path) -> None:
+    with zipfile.ZipFile(good) as file:
+        entries = file.infolist()
+    assert {(entry.date_time, entry.create_system, entry.external_attr) for entry in entries} == {
+        ((1980, 1, 1, 0, 0, 0), 3, 0o600 << 16)
+    }
+    assert [entry.filename for entry in entries][-1] == "manifest.json"
+
+
 def test_one_project_alone_comes_in_whole_and_gives_the_same_bytes_again(
     house: House, build: Build, tmp_path: Path, engine: str
 ) -> None:

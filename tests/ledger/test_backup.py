@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from minutebook.controller import restore as restoring
@@ -103,9 +104,7 @@ def test_a_backup_that_fails_its_proof_is_removed(
 
         def spoilt(self: Database, target: Path) -> None:
             real(self, target)  # type: ignore[arg-type]
-            with target.open("r+b") as file:
-                file.seek(4096 * 5)
-                file.write(b"\xaa" * 4096 * 20)
+            _lose_an_index_entry(target)
 
         monkeypatch.setattr(type(house.service.database), "backup", spoilt)
     else:
@@ -124,6 +123,17 @@ def test_a_backup_that_fails_its_proof_is_removed(
     assert house.mother(system.health).last_backup is None
 
 
+def _lose_an_index_entry(file: Path) -> None:
+    """Damage that neither opening the file nor counting its rows shows."""
+    connection = apsw.Connection(str(file))
+    root = connection.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'memories_by_status'").get
+    size = connection.execute("PRAGMA page_size").get
+    connection.close()
+    with file.open("r+b") as handle:
+        handle.seek((root - 1) * size + 3)
+        handle.write(b"\x00\x01")  # one cell where there were several
+
+
 def test_a_copy_that_lacks_rows_is_no_backup(
     ship: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,8 +142,6 @@ def test_a_copy_that_lacks_rows_is_no_backup(
 
     def lossy(self: Database, target: Path) -> None:
         real(self, target)  # type: ignore[arg-type]
-        import apsw
-
         copy = apsw.Connection(str(target))
         copy.execute("DELETE FROM saved_views").fetchall()
         copy.close()
@@ -235,6 +243,19 @@ def test_a_log_that_a_crash_left_is_kept_with_the_old_ledger_and_not_played_into
     made = ship.mother(system.backup)
     before = canonical(ship)
     ship.close()
+    _write_and_crash(ship)
+    put = restored(ship, Path(made.file))
+    assert put.kept is not None
+    ship.open()
+    assert canonical(ship) == before
+    ship.close()
+    restored(ship, Path(put.kept))
+    ship.open()
+    assert ship.dallas(memories.show, ref="crash").memory.content == "Acknowledged just before the crash."
+
+
+def _write_and_crash(ship: House) -> None:
+    """Leave a log beside the database, as a process does that dies."""
     script = f"""
 import os
 from minutebook import connect
@@ -246,14 +267,19 @@ os._exit(9)
     done = subprocess.run([sys.executable, "-c", script], timeout=60, check=False)
     assert done.returncode == 9
     assert (ship.home / "ledger.db-wal").stat().st_size > 0
-    put = restored(ship, Path(made.file))
-    assert put.kept is not None
+
+
+def test_the_log_of_a_damaged_ledger_goes_with_it(ship: House) -> None:
+    made = ship.mother(system.backup)
+    before = canonical(ship)
+    ship.close()
+    _write_and_crash(ship)
+    log = (ship.home / "ledger.db-wal").read_bytes()
+    (ship.home / "ledger.db").write_bytes(b"no database at all" * 1000)
+    done = restored(ship, Path(made.file))
+    assert Path(f"{done.kept}-wal").read_bytes() == log
     ship.open()
     assert canonical(ship) == before
-    ship.close()
-    restored(ship, Path(put.kept))
-    ship.open()
-    assert ship.dallas(memories.show, ref="crash").memory.content == "Acknowledged just before the crash."
 
 
 def test_a_restore_waits_for_nobody_who_owns_the_ledger(ship: House) -> None:
@@ -267,8 +293,6 @@ def test_a_restore_waits_for_nobody_who_owns_the_ledger(ship: House) -> None:
 
 
 def _newer(file: Path) -> None:
-    import apsw
-
     connection = apsw.Connection(str(file))
     connection.execute("INSERT INTO migrations VALUES (99, 'later', 'x', 'now')").fetchall()
     connection.close()
@@ -283,6 +307,7 @@ def _foreign(file: Path) -> None:
 BAD_FILES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "cut": (lambda file: os.truncate(file, file.stat().st_size // 2 // 4096 * 4096), "ledger_damaged"),
     "scratched": (_scratch, "ledger_damaged"),
+    "an index that lacks an entry": (_lose_an_index_entry, "ledger_damaged"),
     "newer": (_newer, "ledger_newer"),
     "of another program": (_foreign, "ledger_damaged"),
     "text": (lambda file: file.write_text("hello"), "bad_archive"),

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import pytest
-
 from minutebook.model.actors import GRANTABLE, Role
 from minutebook.operations import actors, events
 from tests.houses import House
 from tests.operations.asking import code
 
 
-@pytest.mark.parametrize("spelled", ["RIPLEY", "ripley", "Ｒｉｐｌｅｙ", " Ripley "])
-def test_a_name_is_taken_whatever_its_case_and_width(house: House, spelled: str) -> None:
-    assert code(house.mother, actors.add, name=spelled) == "exists"
-    assert house.jones(actors.show, name=spelled).name == "Ripley"
+def test_a_name_is_taken_whatever_its_case_and_width(house: House) -> None:
+    for spelled in ("RIPLEY", "ripley", "Ｒｉｐｌｅｙ", " Ripley "):
+        assert code(house.mother, actors.add, name=spelled) == "exists"
+        assert house.jones(actors.show, name=spelled).name == "Ripley"
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\tb", "rip\u200bley", "x" * 81, "😀", "a\u202eb"])
-def test_a_name_that_hides_something_is_refused(house: House, name: str) -> None:
-    assert code(house.mother, actors.add, name=name) == "bad_name"
+def test_a_name_that_hides_something_is_refused(house: House) -> None:
+    for name in ("", " ", "a\tb", "rip\u200bley", "x" * 81, "😀", "a\u202eb"):
+        assert code(house.mother, actors.add, name=name) == "bad_name", name
 
 
 def test_every_role_can_be_given_but_the_scribes(house: House) -> None:

@@ -34,17 +34,19 @@ def test_a_second_agent_with_the_same_slug_gets_its_own_proposal(house: House) -
     assert (first.slug, second.slug, second.requested_slug) == ("store", "store--bishop", "store")
 
 
-@pytest.mark.parametrize("resent", ["store", "store--bishop"])
 def test_a_retry_updates_the_agents_own_proposal_under_the_slug_asked_for_or_the_one_given(
-    house: House, resent: str
+    house: House,
 ) -> None:
     propose(house)
     first = propose(house, "bishop", content="Use files.")
-    again = propose(house, "bishop", content="Use files, one a day.", slug=resent)
-    assert (again.outcome, again.id, again.slug, again.requested_slug) == (
-        "updated", first.id, "store--bishop", "store",
-    )  # fmt: skip
-    assert house.bishop(inbox.show, ref="store--bishop").proposal.content == "Use files, one a day."
+    for resent in ("store", "store--bishop"):
+        again = propose(house, "bishop", content=f"Use files, said as {resent}.", slug=resent)
+        assert (again.outcome, again.id, again.slug, again.requested_slug) == (
+            "updated", first.id, "store--bishop", "store",
+        )  # fmt: skip
+        assert (
+            house.bishop(inbox.show, ref="store--bishop").proposal.content == f"Use files, said as {resent}."
+        )
     assert house.bishop(inbox.show, ref="store").proposal.content == STORE["content"]
 
 
@@ -217,16 +219,20 @@ def test_an_informing_proposal_becomes_memory_of_the_agent_that_made_it(house: H
     assert code(house.bishop, memories.show, ref="proxy") == "not_found"
 
 
-@pytest.mark.parametrize("spelled", ["Dallas", "DALLAS", " dallas ", "Ｄａｌｌａｓ", "MOTHER"])
-def test_nobody_settles_a_proposal_of_their_own_whatever_the_case_of_the_name(
-    house: House, spelled: str
-) -> None:
-    propose(house, "mother" if spelled == "MOTHER" else "dallas")
-    same = house.as_(spelled)
-    assert same.actor.role in ("coordinator", "operator")
-    assert code(same, inbox.promote, ref="store") == "own_proposal"
-    assert code(same, inbox.reject, ref="store", reason="no") == "own_proposal"
-    assert house.jones(inbox.show, ref="store").proposal.status == "pending"
+def test_nobody_settles_a_proposal_of_their_own_whatever_the_case_of_the_name(house: House) -> None:
+    propose(house, "dallas", slug="hers", content="What Dallas proposes.")
+    propose(house, "mother", slug="its", content="What Mother proposes.")
+    for spelled, ref in (
+        ("DALLAS", "hers"),
+        (" dallas ", "hers"),
+        ("Ｄａｌｌａｓ", "hers"),
+        ("MOTHER", "its"),
+    ):
+        same = house.as_(spelled)
+        assert same.actor.role in ("coordinator", "operator")
+        assert code(same, inbox.promote, ref=ref) == "own_proposal"
+        assert code(same, inbox.reject, ref=ref, reason="no") == "own_proposal"
+        assert house.jones(inbox.show, ref=ref).proposal.status == "pending"
 
 
 def test_a_reviewers_edits_are_kept_as_a_diff(house: House) -> None:
@@ -350,13 +356,13 @@ def test_a_proposal_to_a_base_that_was_replaced_replaces_the_successor(house: Ho
     assert house.dallas(inbox.promote, ref="files", accept_stale=True).superseded == newer.memory
 
 
-@pytest.mark.parametrize("gone", ["retire", "archive"])
-def test_a_proposal_to_a_base_that_is_gone_is_stale(house: House, gone: str) -> None:
-    house.mother(decisions.write, **STORE, slug="store")
-    propose(house, content="All services use files.", slug="files", supersedes="store")
-    house.mother(getattr(decisions, gone), ref="store", reason="gone")
-    assert refusal(house.dallas, inbox.promote, ref="files").code == "stale_base"
-    assert house.dallas(inbox.promote, ref="files", accept_stale=True).op == "add"
+def test_a_proposal_to_a_base_that_is_gone_is_stale(house: House) -> None:
+    for gone in ("retire", "archive"):
+        house.mother(decisions.write, type="scope", title=gone, content=f"What we {gone}.", slug=gone)
+        propose(house, content=f"Instead of {gone}.", slug=f"not-{gone}", supersedes=gone)
+        house.mother(getattr(decisions, gone), ref=gone, reason="gone")
+        assert code(house.dallas, inbox.promote, ref=f"not-{gone}") == "stale_base"
+        assert house.dallas(inbox.promote, ref=f"not-{gone}", accept_stale=True).op == "add"
 
 
 def test_a_name_that_somebody_took_meanwhile_makes_a_proposal_stale(house: House) -> None:

@@ -112,26 +112,27 @@ def test_a_memory_lives_in_each_of_the_five_scopes_and_both_tiers(house: House) 
         assert str(house.jones(memories.show, ref=done.memory or "").memory.scope).startswith(said)
 
 
-@pytest.mark.parametrize(
-    ("type", "agents", "operators"),
-    [
+def test_the_scope_follows_from_the_type_and_an_agents_own_is_never_guessed_for_others(house: House) -> None:
+    for type, agents, operators in (
         ("learning", "agent:ripley", "project"),
         ("core_context", "agent:ripley", "project"),
+        ("pattern", "agent:ripley", "project"),
+        ("update", "agent:ripley", "project"),
+        ("episode", "agent:ripley", "project"),
         ("project", "project", "project"),
         ("artifact", "project", "project"),
-        ("feedback", "global", "global"),
-    ],
-)
-def test_the_scope_follows_from_the_type_and_an_agents_own_is_never_guessed_for_others(
-    house: House, type: str, agents: str, operators: str
-) -> None:
-    house.ripley(memories.write, type=type, content="Said by an agent, in its own words.", slug="a")
-    if type == "feedback":  # reaches every project, and so waits
-        assert str(house.jones(inbox.show, ref="a").proposal.scope) == agents
-    else:
-        assert str(house.ripley(memories.show, ref="a").memory.scope) == agents
-    house.mother(memories.write, type=type, content="Said by an operator, quite differently.", slug="o")
-    assert str(house.jones(memories.show, ref="o").memory.scope) == operators
+    ):
+        said = house.ripley(memories.write, type=type, content=f"An agent's {type}, in its own words.")
+        assert str(house.ripley(memories.show, ref=said.memory or "").memory.scope) == agents
+        said = house.mother(memories.write, type=type, content=f"Quite another {type}, by an operator.")
+        assert str(house.jones(memories.show, ref=said.memory or "").memory.scope) == operators
+    for type in ("feedback", "profile"):  # these reach every project, and so an agent's wait
+        held = house.ripley(memories.write, type=type, content=f"An agent's {type}, in its own words.")
+        assert str(house.jones(inbox.show, ref=held.proposal or "").proposal.scope) == "global"
+        said = house.mother(memories.write, type=type, content=f"Quite another {type}, by an operator.")
+        assert str(house.jones(memories.show, ref=said.memory or "").memory.scope) == "global"
+    decided = house.mother(memories.write, type="technical", content="A decision, by an operator.")
+    assert str(house.jones(memories.show, ref=decided.memory or "").memory.scope) == "project"
 
 
 def test_impossible_places_are_refused(house: House) -> None:

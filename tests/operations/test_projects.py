@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from minutebook.operations import inbox, memories, projects
 from tests.houses import House
 from tests.operations.asking import code
@@ -21,9 +19,9 @@ def test_a_project_has_an_id_that_may_have_travelled_and_a_slug_of_its_own(house
     assert code(house.mother, projects.create, name="Else", slug="global") == "exists"
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 81, "a\u202eb", "🚀", "<b>"])
-def test_a_name_that_cannot_be_shown_plainly_is_refused(house: House, name: str) -> None:
-    assert code(house.mother, projects.create, name=name) == "bad_name"
+def test_a_name_that_cannot_be_shown_plainly_is_refused(house: House) -> None:
+    for name in ("", "  ", "a\nb", "x" * 81, "a\u202eb", "🚀", "<b>"):
+        assert code(house.mother, projects.create, name=name) == "bad_name", name
 
 
 def test_a_project_is_renamed_and_its_memory_stays(house: House) -> None:

@@ -33,8 +33,8 @@ TABLE = {
         system.health tombstones.list verdicts.list verdicts.show""",
     Access.PROPOSE: """
         decisions.edit decisions.write inbox.submit inbox.withdraw memories.archive memories.edit
-        memories.link memories.rescope memories.retire memories.supersede memories.tag memories.unlink memories.untag
-        memories.write projects.see sessions.close sessions.start sessions.update""",
+        memories.link memories.rescope memories.retire memories.supersede memories.tag memories.unlink
+        memories.untag memories.write projects.see sessions.close sessions.start sessions.update""",
     Access.REVIEW: """
         decisions.archive decisions.retire decisions.supersede inbox.expire inbox.promote inbox.reject
         memories.restore tombstones.lift verdicts.revert""",

@@ -43,7 +43,8 @@ def test_two_facts_that_contradict_each_other_stand_side_by_side(house: House) -
     )  # fmt: skip
     second = house.bishop(
         inbox.submit, type="project", slug="port-seen", title="Port",
-        content="The beacon listens on port 9090.", entity="Beacon", attribute="Port", evidence=["url:https://example.org/beacon", "commit:0a1b2c3d"],
+        content="The beacon listens on port 9090.", entity="Beacon", attribute="Port",
+        evidence=["url:https://example.org/beacon", "commit:0a1b2c3d"],
     )  # fmt: skip
     assert first.memory is not None
     waiting = house.dallas(inbox.show, ref=second.slug).proposal

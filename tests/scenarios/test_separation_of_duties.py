@@ -369,28 +369,26 @@ def test_no_agent_changes_what_governs_by_itself(house: House, name: str) -> Non
     assert said == ("add" if informs else None if answer is None else "hold")
 
 
-@pytest.mark.parametrize(
-    ("words", "environment"),
-    [
-        (("inbox", "promote", "gate", "--as", "dallas"), {"MINUTEBOOK_AGENT": "Ripley"}),
-        (("inbox", "promote", "gate", "--as", "mother"), {"MINUTEBOOK_AGENT": "Ripley"}),
-        (("--as", "dallas", "inbox", "promote", "gate"), {"MINUTEBOOK_AGENT": "ripley"}),
-        (("inbox", "promote", "gate"), {"MINUTEBOOK_AGENT": "Ripley", "USER": "dallas", "LOGNAME": "dallas"}),
-        (("inbox", "promote", "gate"), {"MINUTEBOOK_AGENT": "RIPLEY"}),
-        (("inbox", "promote", "gate"), {"MINUTEBOOK_AGENT": "A Stranger"}),
-        (("inbox", "promote", "gate", "--as", "nobody"), {}),
-        (("inbox", "promote", "gate", "--as", "ripley"), {}),
-        (("actors", "edit", "ripley", "--role", "operator"), {"MINUTEBOOK_AGENT": "Ripley"}),
-        (("actors", "add", "Newt", "--role", "operator"), {"MINUTEBOOK_AGENT": "Ripley"}),
-        (("decisions", "supersede", "hull", "gate"), {"MINUTEBOOK_AGENT": "Ripley"}),
-        (("decisions", "write", "scope", "T", "All.", "--project", "global"), {"MINUTEBOOK_AGENT": "Ripley"}),
-        (("import", "forged.zip"), {"MINUTEBOOK_AGENT": "Ripley"}),
-        (("restore", "forged.db", "--confirm"), {"MINUTEBOOK_AGENT": "Ripley"}),
-    ],
+#: What a process says, and the environment it runs in; the wrong ways to another's rights.
+DISGUISES: tuple[tuple[str, dict[str, str]], ...] = (
+    ("inbox promote gate --as dallas", {"MINUTEBOOK_AGENT": "Ripley"}),
+    ("inbox promote gate --as mother", {"MINUTEBOOK_AGENT": "Ripley"}),
+    ("--as dallas inbox promote gate", {"MINUTEBOOK_AGENT": "ripley"}),
+    ("inbox promote gate", {"MINUTEBOOK_AGENT": "Ripley", "USER": "dallas", "LOGNAME": "dallas"}),
+    ("inbox promote gate", {"MINUTEBOOK_AGENT": "RIPLEY"}),
+    ("inbox promote gate", {"MINUTEBOOK_AGENT": "A Stranger"}),
+    ("inbox promote gate --as nobody", {}),
+    ("inbox promote gate --as ripley", {}),
+    ("actors edit ripley --role operator", {"MINUTEBOOK_AGENT": "Ripley"}),
+    ("actors add Newt --role operator", {"MINUTEBOOK_AGENT": "Ripley"}),
+    ("decisions supersede hull gate", {"MINUTEBOOK_AGENT": "Ripley"}),
+    ("decisions write scope T All --project global", {"MINUTEBOOK_AGENT": "Ripley"}),
+    ("import forged.zip", {"MINUTEBOOK_AGENT": "Ripley"}),
+    ("restore forged.db --confirm", {"MINUTEBOOK_AGENT": "Ripley"}),
 )
-def test_a_process_bound_to_an_agent_stays_that_agent(
-    tmp_path: Path, words: tuple[str, ...], environment: dict[str, str]
-) -> None:
+
+
+def test_a_process_bound_to_an_agent_stays_that_agent(tmp_path: Path) -> None:
     """No flag or variable gives a process that was bound to an agent somebody else's rights."""
     program = Program(tmp_path / "home", tmp_path)
     program.ok("init")
@@ -398,13 +396,14 @@ def test_a_process_bound_to_an_agent_stays_that_agent(
     program.ok("actors", "add", "Dallas", "--role", "coordinator")
     program.ok("decisions", "write", "architectural", "Hull", "One hull.", "--slug", "hull")
     program.ok("inbox", "submit", "scope", "Gate", "Open.", "--slug", "gate", MINUTEBOOK_AGENT="Ripley")
-    before = program.ok("decisions", "list", "--status", "all")
+    before = program.ok("decisions", "list", "--status", "all"), program.ok("actors", "list")
     (tmp_path / "forged.zip").write_bytes(b"PK")
     (tmp_path / "forged.db").write_bytes(b"SQLite format 3\0")
-    done = program(*words, "-o", "json", **environment)
-    if done.code == 0:
-        assert done.json()["op"] == "hold"
-    else:
-        assert done.code in (3, 4), done.err
-    assert program.ok("decisions", "list", "--status", "all") == before
+    for words, environment in DISGUISES:
+        done = program(*words.split(), "-o", "json", **environment)
+        if done.code == 0:
+            assert done.json()["op"] == "hold", words
+        else:
+            assert done.code == (3 if "nobody" in words else 4), f"{words}: {done.err}"
+    assert (program.ok("decisions", "list", "--status", "all"), program.ok("actors", "list")) == before
     assert program.ok("inbox", "show", "gate")["proposal"]["status"] == "pending"

@@ -87,9 +87,9 @@ def check_replaces(target: Memory, candidate: Candidate) -> None:
 def screen_candidate(candidate: Candidate) -> tuple[Finding, ...]:
     """Screen every text of a candidate that anybody will ever read."""
     fields = {
-        # The content first: a title may have been made from it, and the writer knows only the content.
         "content": candidate.content,
-        "title": candidate.title,
+        # A title that was made from the content says nothing that the content does not.
+        "title": "" if candidate.title.rstrip("…") in candidate.content else candidate.title,
         "rationale": candidate.rationale,
         "summary": candidate.summary,
         "entity": candidate.entity,

@@ -11,7 +11,9 @@ def put(tx: Tx, *, ref: str, kind: str, project: str, title: str, body: str) -> 
     tx.run(
         """INSERT INTO texts (ref, kind, project_id, title, body) VALUES (:ref, :kind, :project, :title, :body)
            ON CONFLICT (ref) DO UPDATE SET project_id = excluded.project_id, title = excluded.title,
-                                           body = excluded.body""",
+                                           body = excluded.body
+            WHERE texts.body <> excluded.body OR texts.title <> excluded.title
+               OR texts.project_id <> excluded.project_id""",
         ref=ref,
         kind=kind,
         project=project,

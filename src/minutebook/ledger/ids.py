@@ -6,7 +6,7 @@ from minutebook.ledger.database import Tx
 
 
 def newest(tx: Tx) -> str | None:
-    """The greatest id of all that is listed by id, where "newest first" must hold after the clock went back."""
+    """The greatest id of what is listed by id: newest first must hold also after the clock went back."""
     row = tx.one("""
         SELECT max(id) AS id FROM (
             SELECT max(id) AS id FROM memories UNION ALL SELECT max(id) FROM proposals

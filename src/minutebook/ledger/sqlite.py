@@ -244,7 +244,7 @@ class _Bench:
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
             for left in folder.glob(f"{self._path.stem}-v*.part*"):
-                left.unlink()  # a whole copy each, of a migration that was killed; we own the ledger, so it is over
+                left.unlink()  # a whole copy each, of a migration that was killed
             # A connection of its own, because the migrating one is inside its transaction.
             source = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         except (OSError, apsw.Error) as error:

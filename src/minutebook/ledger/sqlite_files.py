@@ -108,7 +108,7 @@ def _inspect(path: Path) -> None:
     if len(header) < 100 or not header.startswith(_MAGIC):
         raise MinutebookError(
             "ledger_damaged",
-            f"{path} is damaged or not a database; it was left as it is. Restore a backup, or name another file.",
+            f"{path} is damaged or not a database; it was left as it is. Restore a backup, or name another.",
             path=str(path),
         )
     if int.from_bytes(header[68:72], "big") != APPLICATION_ID:

@@ -32,7 +32,7 @@ class Ids:
         self._last = (-1, 0)
 
     def after(self, id: str) -> None:
-        """Go on above an id that exists, so that they grow over the life of a ledger, whatever the clock says."""
+        """Go on above an id that exists, so that ids grow over a ledger's life, whatever the clock says."""
         value = 0
         for letter in id:
             value = value << 5 | _ALPHABET.index(letter)

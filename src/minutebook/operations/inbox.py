@@ -196,7 +196,7 @@ def promote(
     content: Annotated[Content | None, Help("accept these words instead; the diff is kept")] = None,
     rationale: Annotated[Content | None, Help("accept it for this reason")] = None,
     supersedes: Annotated[str | None, Help("let it replace this decision: id or slug")] = None,
-    revision: Annotated[int | None, Help("only if it still has the words you read: its revision"), Ge(1)] = None,
+    revision: Annotated[int | None, Help("only if it is still at this revision"), Ge(1)] = None,
     accept_stale: Annotated[bool, Help("accept although what it would change has changed")] = False,
 ) -> Promotion:
     """Accept a pending proposal as an active memory.
@@ -213,8 +213,8 @@ def promote(
     if revision is not None and revision != proposal.revision:
         raise MinutebookError(
             "stale_revision",
-            f"{proposal.slug!r} is at revision {proposal.revision}, not {revision}: its author changed it since you "
-            "read it. Look at it again.",
+            f"{proposal.slug!r} is at revision {proposal.revision}, not {revision}: its author changed it since; "
+            "read it again.",
             slug=proposal.slug,
             revision=proposal.revision,
             hint=f"minutebook inbox show {proposal.slug}",

@@ -59,13 +59,11 @@ def _found(text: str) -> tuple[tuple[str, Tier, Family], ...]:
 
 def _look(text: str) -> Iterator[tuple[str, Tier, Family]]:
     seen = texts.plain(text)
-    refusing = secrets.refusals(seen)
+    refusing, suspicious = secrets.look(seen)
     for rule in refusing:
         yield rule, Tier.REFUSE, Family.SECRET
-    if not refusing:
-        # Once the text is refused, what else might be a secret in it helps nobody.
-        for rule in secrets.suspicions(seen):
-            yield rule, Tier.FLAG, Family.SECRET
+    for rule in suspicious:
+        yield rule, Tier.FLAG, Family.SECRET
     for rule, tier in _hidden(text):
         yield rule, tier, Family.HIDDEN
     for rule in _authority(seen):

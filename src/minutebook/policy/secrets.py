@@ -216,8 +216,9 @@ def _values(match: Any) -> Iterator[str]:
     return (group.decode("utf-8", "replace") for group in match.groups() if group)
 
 
-def _refusals(data: bytes) -> list[str]:
-    present = _present(data.lower())
+def _refusals(data: bytes, present: frozenset[bytes] | None = None) -> list[str]:
+    if present is None:
+        present = _present(data.lower())
     found = [
         rule.name
         for rule in REFUSING
@@ -234,9 +235,31 @@ def _refusals(data: bytes) -> list[str]:
     return found
 
 
-def refusals(text: str) -> list[str]:
-    """Names of the rules by which the text certainly holds a credential."""
-    return _refusals(text.encode("utf-8", "replace"))
+def look(text: str) -> tuple[list[str], list[str]]:
+    """Names of the rules by which a text certainly holds a credential, and of those by which it may.
+
+    Once it certainly does, what else might be one helps nobody, and is not looked for.
+    """
+    data = text.encode("utf-8", "replace")
+    present = _present(data.lower())
+    refusing = _refusals(data, present)
+    return refusing, [] if refusing else _suspicions(data, present)
+
+
+def _suspicions(data: bytes, present: frozenset[bytes]) -> list[str]:
+    # The rules without a word of their own are asked all at once; nearly every text fits none of them.
+    at_all = compiled(_without_words()).search(data) is not None
+    return [
+        name
+        for name, near, pattern, is_suspect in FLAGGING
+        if (_has(present, near) if near else at_all)
+        and any(is_suspect(match, data) for match in _overlapping(pattern, data))
+    ]
+
+
+@functools.cache
+def _without_words() -> str:
+    return "|".join(f"(?:{pattern})" for _, near, pattern, _ in FLAGGING if not near)
 
 
 def _overlapping(pattern: str, data: bytes) -> Iterator[Any]:
@@ -249,14 +272,3 @@ def _overlapping(pattern: str, data: bytes) -> Iterator[Any]:
     while match := compiled(pattern).search(data, at):
         yield match
         at = match.end(1)
-
-
-def suspicions(text: str) -> list[str]:
-    """Names of the rules by which the text may hold a credential, for a reviewer to look at."""
-    data = text.encode("utf-8", "replace")
-    present = _present(data.lower())
-    return [
-        name
-        for name, near, pattern, is_suspect in FLAGGING
-        if _has(present, near) and any(is_suspect(match, data) for match in _overlapping(pattern, data))
-    ]
