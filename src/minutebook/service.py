@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from minutebook.call import Call, Caller, LongCall, Preview, World
+from minutebook.controller.write import prepare
 from minutebook.ledger import actors, ids, projects, requests
 from minutebook.ledger.database import Database, Tx
 from minutebook.ledger.requests import Answered
@@ -66,6 +67,9 @@ class Service:
             with self.database.read() as tx:
                 return self._run(operation, tx, self._admit(tx, caller, project, operation), parsed)
         digest = "" if key is None else _digest(operation, arguments, project)
+        content = arguments.get("content")
+        if isinstance(content, str) and len(content) <= self.world.limits.content_bytes:
+            prepare(content)
         try:
             return self.database.write(
                 self._lane(project),

@@ -22,7 +22,8 @@ class Launcher:
     def __init__(self, directory: Path, *, preload: Path | None = None) -> None:
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        paths = [os.environ.get("PYTHONPATH", ""), str(ROOT)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
         if preload is not None:
             environment["LD_PRELOAD"] = str(preload)
         self._process = subprocess.Popen(

@@ -401,9 +401,10 @@ if not postgres.OFF:
         live_in(house)
         made = house.mother(system.backup)
         assert made.file.endswith(".zip")
-        with pytest.raises(MinutebookError) as refused:
-            restored(house, Path(made.file))
-        assert refused.value.code == "exists"
+        for confirm in (True, False):
+            with pytest.raises(MinutebookError) as refused:
+                restored(house, Path(made.file), confirm=confirm)
+            assert refused.value.code == "exists"
         url = cluster.url(cluster.fresh())
         assert not restored(house, Path(made.file), confirm=False, url=url).applied
         assert restored(house, Path(made.file), url=url).applied

@@ -1,7 +1,7 @@
 """Random operations on both databases side by side, against a plain model of the rules.
 
-`MINUTEBOOK_EXAMPLES=500` makes it a longer run, each time of other operations; without it, the same thirty
-histories are lived through each time.
+`MINUTEBOOK_EXAMPLES=500` makes it a longer run, each time of other operations; without it, the same
+twenty-five histories are lived through each time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.houses import House
 from tests.invariants import difference, state_of, violations
 from tests.operations.reference import ROLES, Reference, Refused, Words
 
-EXAMPLES = int(os.environ.get("MINUTEBOOK_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("MINUTEBOOK_EXAMPLES", "25"))
 STEPS = int(os.environ.get("MINUTEBOOK_STEPS", "30"))
 
 #: Who may is drawn more often than who may not: a refusal leads nowhere.

@@ -113,6 +113,7 @@ def _restore_archive(
     """PostgreSQL: an archive, into an empty ledger; the server's own tools do the rest."""
     rows, version = _proved(source, ground, world.home)
     with ground.open(url) as database:
+        backup.check_empty(database)
         where = database.facts().where
         done = Restored(
             applied=False,

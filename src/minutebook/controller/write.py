@@ -14,6 +14,7 @@ from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError, Refusal
 from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Importance, Memory, Relation, Status
+from minutebook.model.text import clean
 from minutebook.model.times import seconds_before
 from minutebook.model.tombstones import Cause
 from minutebook.model.verdicts import Effect, Op, Outcome, RuleHit
@@ -25,6 +26,13 @@ from minutebook.policy.slugs import decollide, numbered
 
 #: Refusals whose words are not kept, because keeping them is what was refused.
 _WITHHELD = frozenset({"secret", "too_large", "unsafe_text", "rate_limited"})
+
+
+def prepare(content: str) -> None:
+    """Do what needs no ledger before the writer's turn: the answers are kept for a moment, by text."""
+    content = clean(content)
+    screen({"content": content})
+    sketch(content)
 
 
 def write(call: Call, candidate: Candidate) -> Outcome:

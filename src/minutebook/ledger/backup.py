@@ -120,16 +120,21 @@ def _archive(database: Database, target: Path, ground: Ground) -> Backup:
 
 def take_archive(database: Database, source: Path, terms: Terms) -> arrival.Arrival:
     """Read an archive into an empty ledger, with all that it holds."""
+    check_empty(database)
     with database.read() as tx:
         known, schema = columns_here(tx), migrations.version_of(tx)
+    with archive_reading.opened(source, known, schema=schema) as read:
+        return database.write("global", lambda tx: arrival.receive(tx, read, terms))
+
+
+def check_empty(database: Database) -> None:
+    with database.read() as tx:
         if not arrival.is_empty(tx):
             raise MinutebookError(
                 "exists",
                 "The ledger is not empty; an archive is restored into an empty one.",
                 hint="minutebook import adds what an archive holds to what is here",
             )
-    with archive_reading.opened(source, known, schema=schema) as read:
-        return database.write("global", lambda tx: arrival.receive(tx, read, terms))
 
 
 def columns_here(tx: Tx) -> dict[str, tuple[str, ...]]:

@@ -17,9 +17,15 @@ def is_ulid(text: str) -> bool:
     return _PATTERN.fullmatch(text) is not None
 
 
+#: Every pair of letters, so that thirteen look-ups spell an id.
+_PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
+
+
 def encode(milliseconds: int, randomness: int) -> str:
     value = (milliseconds << _RANDOM_BITS) | randomness
-    return "".join(_ALPHABET[(value >> shift) & 31] for shift in range(125, -1, -5))
+    high, low = value >> 60, value & (1 << 60) - 1  # halves are small integers, which Python shifts faster
+    letters = [_PAIRS[high >> shift & 1023] for shift in (60, 50, 40, 30, 20, 10, 0)]
+    return "".join(letters) + "".join([_PAIRS[low >> shift & 1023] for shift in (50, 40, 30, 20, 10, 0)])
 
 
 class Ids:

@@ -44,6 +44,8 @@ def clean(text: str) -> str:
 
     Every other character stays as it came: what a text looks like is for its author to decide.
     """
+    if text.isascii() and text.isprintable():
+        return text.rstrip()  # one plain line: most texts, and nothing to change in it
     return _LINE_BREAK.sub("\n", storable(text)).lstrip("\ufeff").rstrip()
 
 
@@ -160,7 +162,7 @@ def plain(text: str) -> str:
     A reader, human or model, sees through full width and zero width; so must the rules.
     """
     if text.isascii():
-        return _IGNORED_AT.sub("", text)
+        return text if text.isprintable() else _IGNORED_AT.sub("", text)
     return unicodedata.normalize("NFKC", _IGNORED_AT.sub("", text))
 
 
@@ -396,7 +398,9 @@ def fold_claim(text: str) -> str:
     characters, spacing and punctuation do not count; numbers, signs before them, and `c++` against `c#` do.
     Text with no words (emoji) keeps its signs.
     """
-    text = _IGNORED_AT.sub("", clean(text))
+    text = clean(text)
+    if not (text.isascii() and text.isprintable()):
+        text = _IGNORED_AT.sub("", text)
     folded = text.lower()
     if not text.isascii():
         folded = unicodedata.normalize("NFKD", _folded(text.translate(_SPELLED)))
