@@ -110,6 +110,25 @@ def test_another_programs_database_is_refused_and_left_alone(
     assert not (tmp_path / "ledger.db-wal").exists()
 
 
+def test_a_checkpoint_that_was_cut_in_the_middle_of_a_page_is_repaired_from_the_log(
+    open_sqlite: Callable[..., Database], tmp_path: Path
+) -> None:
+    crashed = tmp_path / "crashed"
+    crashed.mkdir()
+    with open_sqlite() as opened:
+        opened.write("p", add("a"))
+        # As after kill -9: by another process, because ours may not open the files.
+        for name in ("ledger.db", "ledger.db-wal"):
+            subprocess.run(["cp", tmp_path / name, crashed / name], check=True)
+    page = bytearray((crashed / "ledger.db").read_bytes())
+    page[100:4096] = b"\xff" * 3996
+    (crashed / "ledger.db").write_bytes(page)
+    for name in ("ledger.db", "ledger.db-wal"):
+        (crashed / name).replace(tmp_path / name)
+    with open_sqlite() as opened:
+        assert ids(opened) == ["a"]
+
+
 def test_an_empty_file_becomes_a_ledger(open_sqlite: Callable[[], Database], tmp_path: Path) -> None:
     (tmp_path / "ledger.db").touch(mode=0o644)
     with open_sqlite() as opened:

@@ -32,7 +32,8 @@ from tests import postgres
 from tests.conftest import Clock, _migrate
 from tests.houses import House
 from tests.invariants import difference, state_of, violations
-from tests.operations.reference import ROLES, Reference, Refused, Words
+from tests.operations.reference import ROLES, Refused, Words
+from tests.operations.reference_rules import Reference
 
 EXAMPLES = int(os.environ.get("MINUTEBOOK_EXAMPLES", "25"))
 STEPS = int(os.environ.get("MINUTEBOOK_STEPS", "30"))
@@ -377,6 +378,19 @@ def test_both_databases_and_the_model_agree(
     finally:
         while cluster is not None and made:
             cluster.drop(made.pop())
+
+
+def test_a_memory_restored_after_its_promotion_was_reverted_does_not_block_the_proposal(house: House) -> None:
+    """Found by the machine: the two would have shared the one memory that a proposal may have."""
+    words = {"type": "process", "title": "Look twice", "content": "Look twice before every release."}
+    proposal = house.ripley(inbox.submit, slug="look", **words)
+    first = house.dallas(inbox.promote, ref=proposal.id)
+    house.dallas(verdicts.revert, id=first.verdict)
+    house.dallas(memories.restore, ref=first.memory, reason="by hand")
+    house.dallas(memories.archive, ref=first.memory, reason="and away")
+    second = house.dallas(inbox.promote, ref=proposal.id)
+    assert second.memory != first.memory
+    assert violations(state_of(house.service.database)) == []
 
 
 def test_the_model_knows_every_person_of_the_house() -> None:

@@ -74,7 +74,8 @@ def _moved_on(call: Call, effect: Effect, together: list[str]) -> str | None:
         memory = memories.get(tx, effect.ref)
         if memory is None or memory.status is Status.ERASED:
             return "The memory was erased since."
-        if _memory_stands(call, memory.id, memory.revision) != _memory_stands(call, memory.id, int(effect.after)):
+        left = _memory_stands(call, memory.id, int(effect.after))
+        if _memory_stands(call, memory.id, memory.revision) != left:
             return f"{memory.slug!r} is at revision {memory.revision} now; this verdict left revision {effect.after}."
         if effect.before != "0":
             return _cannot_return(call, effect, together)

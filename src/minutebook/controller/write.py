@@ -109,7 +109,7 @@ def screen_candidate(candidate: Candidate) -> tuple[Finding, ...]:
 
 
 def check_no_secret(fields: Mapping[str, str]) -> None:
-    """Refuse words that are kept beside memories, such as tags or a session's summary, if they hold a secret."""
+    """Refuse a secret in words that are kept beside memories, such as tags or a session's summary."""
     for finding in screen(fields):
         if finding.tier is Tier.REFUSE and finding.family is Family.SECRET:
             raise MinutebookError(

@@ -400,7 +400,9 @@ def at_revision(tx: Tx, id: str, revision: int) -> Memory | None:
 def verdict_of(tx: Tx, id: str, revision: int) -> str | None:
     """The verdict that made a revision."""
     row = tx.one(
-        "SELECT verdict_id FROM revisions WHERE memory_id = :id AND revision = :revision", id=id, revision=revision
+        "SELECT verdict_id FROM revisions WHERE memory_id = :id AND revision = :revision",
+        id=id,
+        revision=revision,
     )
     return None if row is None else row["verdict_id"]
 
