@@ -42,5 +42,7 @@ def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under headers, right-aligned but for the first column."""
     widths = [max(len(row[i]) for row in (headers, *rows)) for i in range(len(headers))]
     for row in (headers, *rows):
-        cells = [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        cells = [row[0].ljust(widths[0])] + [
+            cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)
+        ]
         print("  ".join(cells))

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from minutebook.call import Call, Caller, LongCall, Preview, World
-from minutebook.controller.write import prepare
 from minutebook.ledger import actors, ids, projects, requests
 from minutebook.ledger.database import Database, Tx
 from minutebook.ledger.requests import Answered
@@ -26,7 +25,12 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 #: The rank that each access level takes.
-_NEEDED = {Access.READ: Role.VIEWER, Access.PROPOSE: Role.AGENT, Access.REVIEW: Role.COORDINATOR, Access.OPERATE: Role.OPERATOR}
+_NEEDED = {
+    Access.READ: Role.VIEWER,
+    Access.PROPOSE: Role.AGENT,
+    Access.REVIEW: Role.COORDINATOR,
+    Access.OPERATE: Role.OPERATOR,
+}
 #: The longest key that a caller may send.
 _KEY_CHARS = 200
 
@@ -67,9 +71,6 @@ class Service:
             with self.database.read() as tx:
                 return self._run(operation, tx, self._admit(tx, caller, project, operation), parsed)
         digest = "" if key is None else _digest(operation, arguments, project)
-        content = arguments.get("content")
-        if isinstance(content, str) and len(content) <= self.world.limits.content_bytes:
-            prepare(content)
         try:
             return self.database.write(
                 self._lane(project),
@@ -148,7 +149,9 @@ class Service:
             return None
         if found is None:
             raise MinutebookError(
-                "not_found", f"There is no project {ref[:80]!r}.", hint="minutebook projects list, or minutebook init"
+                "not_found",
+                f"There is no project {ref[:80]!r}.",
+                hint="minutebook projects list, or minutebook init",
             )
         archived = found.archived_at is not None
         if archived and operation.access is not Access.READ and operation.noun not in ("projects", "system"):
@@ -186,9 +189,7 @@ class Client:
         self.project = project
         self.run = run
 
-    def __call__(
-        self, function: Callable[Concatenate[Any, P], R], *args: P.args, **arguments: P.kwargs
-    ) -> R:
+    def __call__(self, function: Callable[Concatenate[Any, P], R], *args: P.args, **arguments: P.kwargs) -> R:
         operation = REGISTRY.of(function)
         if args:
             named = [parameter.name for parameter in operation.parameters]
@@ -242,7 +243,9 @@ def check_key(key: str | None) -> str | None:
     if key is None:
         return None
     if not key.strip() or len(key) > _KEY_CHARS or not key.isprintable():
-        raise MinutebookError("invalid_input", f"An idempotency key is 1 to {_KEY_CHARS} printable characters.")
+        raise MinutebookError(
+            "invalid_input", f"An idempotency key is 1 to {_KEY_CHARS} printable characters."
+        )
     return key
 
 

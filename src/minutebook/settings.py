@@ -47,19 +47,25 @@ class Settings:
         30.0, "MINUTEBOOK_LOCK_WAIT", "seconds to wait for another process that owns the ledger"
     )
     writes_per_minute: int = _setting(
-        _LIMITS.writes_per_minute, "MINUTEBOOK_WRITES_PER_MINUTE", "writes of one agent in a minute; 0 is no limit"
+        _LIMITS.writes_per_minute,
+        "MINUTEBOOK_WRITES_PER_MINUTE",
+        "writes of one agent in a minute; 0 is no limit",
     )
     content_bytes: int = _setting(
         _LIMITS.content_bytes, "MINUTEBOOK_CONTENT_BYTES", "the longest content, in bytes"
     )
     near_hold: float = _setting(
-        _LIMITS.near_hold, "MINUTEBOOK_NEAR_HOLD", "share of the same words from which an agent's text is held"
+        _LIMITS.near_hold,
+        "MINUTEBOOK_NEAR_HOLD",
+        "share of the same words from which an agent's text is held",
     )
     near_skip: float = _setting(
         _LIMITS.near_skip, "MINUTEBOOK_NEAR_SKIP", "share of the same words from which it is known already"
     )
     inbox_expiry_days: int = _setting(
-        _LIMITS.inbox_expiry_days, "MINUTEBOOK_INBOX_EXPIRY_DAYS", "age at which `inbox expire` closes; 0 is never"
+        _LIMITS.inbox_expiry_days,
+        "MINUTEBOOK_INBOX_EXPIRY_DAYS",
+        "age at which `inbox expire` closes; 0 is never",
     )
 
     @property

@@ -73,7 +73,8 @@ def who_asks(settings: Settings, named: str | None) -> Asking:
     if settings.agent:
         if named is not None and fold_name(named) != fold_name(settings.agent):
             raise MinutebookError(
-                "not_allowed", f"This environment acts as {settings.agent!r} (MINUTEBOOK_AGENT) and as nobody else."
+                "not_allowed",
+                f"This environment acts as {settings.agent!r} (MINUTEBOOK_AGENT) and as nobody else.",
             )
         return Asking(settings.agent, Role.AGENT)
     if named is not None:

@@ -11,10 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from minutebook.ledger.database import Database, Limits, Tx, open_database
-from minutebook.ledger.postgres import split_url, without_password
+from minutebook.ledger.database import Database, Tx, open_database
 from minutebook.model.errors import MinutebookError
-from tests.postgres import Cluster
 
 Open = Callable[..., Database]
 

@@ -20,7 +20,9 @@ from minutebook.model.verdicts import Op, Outcome, RuleHit
 def check_may_change(call: Call, memory: Memory) -> None:
     """An agent changes what it wrote and does not govern; the rest is for those who decide."""
     if memory.status is Status.ERASED:
-        raise MinutebookError("erased", "This memory was erased; nothing is left to change.", memory=memory.id)
+        raise MinutebookError(
+            "erased", "This memory was erased; nothing is left to change.", memory=memory.id
+        )
     if may_decide(call.actor.role):
         return
     if memory.governs or memory.author != call.actor.id:
@@ -61,9 +63,7 @@ def _act(call: Call, op: Op, verb: str, memory: Memory, reason: str, **detail: A
 def _next(call: Call, record: Record, memory: Memory, **changes: Any) -> Memory:
     """Store the memory's next revision with the changes given."""
     keys = claim_keys(call)
-    changed = replace(
-        memory, revision=memory.revision + 1, updated_at=call.now, seq=record.seq, **changes
-    )
+    changed = replace(memory, revision=memory.revision + 1, updated_at=call.now, seq=record.seq, **changes)
     record.replace(memory, changed, keys.claim(changed.title, changed.content))
     return changed
 
@@ -108,7 +108,9 @@ def restore(call: Call, memory: Memory, *, reason: str) -> Outcome:
         call.tx, keys.all_claims(memory.title, memory.content), memory.scope.project
     )
     if tombstone is not None and tombstone.cause is Cause.ERASED:
-        raise MinutebookError("tombstoned", "The claim was erased elsewhere; an operator must lift that first.")
+        raise MinutebookError(
+            "tombstoned", "The claim was erased elsewhere; an operator must lift that first."
+        )
     record = _act(call, Op.RESTORE, "restored", memory, reason)
     while tombstone is not None:
         record.lift(tombstone)
@@ -154,7 +156,9 @@ def supersede_with(call: Call, old: Memory, successor: Memory, *, reason: str) -
             memory=successor.id,
         )  # fmt: skip
     if successor.scope.project != old.scope.project:
-        raise MinutebookError("other_project", "A successor must stand in the same project.", memory=successor.id)
+        raise MinutebookError(
+            "other_project", "A successor must stand in the same project.", memory=successor.id
+        )
     if (old.type in GOVERNING) != (successor.type in GOVERNING):
         raise MinutebookError(
             "bad_transition",
@@ -172,9 +176,13 @@ def rescope(call: Call, memory: Memory, scope: Scope, *, reason: str) -> Outcome
     """Move a memory to another scope of the project, or between the project and everywhere."""
     check_may_change(call, memory)
     if memory.status is not Status.ACTIVE:
-        raise MinutebookError("bad_transition", f"{memory.slug!r} is {memory.status}; only what is active moves.")
+        raise MinutebookError(
+            "bad_transition", f"{memory.slug!r} is {memory.status}; only what is active moves."
+        )
     if memory.governs and scope.kind in (ScopeKind.AGENT, ScopeKind.SESSION):
-        raise MinutebookError("unknown_scope", "A decision governs everyone; it cannot live in one agent's scope.")
+        raise MinutebookError(
+            "unknown_scope", "A decision governs everyone; it cannot live in one agent's scope."
+        )
     if scope == memory.scope:
         raise MinutebookError("exists", f"{memory.slug!r} is there already.", memory=memory.id)
     wider = scope.kind is ScopeKind.GLOBAL or scope.tier == Tier.GLOBAL
@@ -218,7 +226,9 @@ def link(call: Call, memory: Memory, relation: Relation, other: Memory) -> Outco
     _check_linkable(memory, relation, other)
     record = _act(call, Op.UPDATE, "linked", memory, f"{relation} {other.slug!r}.", to=other.id)
     if not record.link(memory.id, relation, other.id):
-        raise MinutebookError("exists", f"{memory.slug!r} {relation} {other.slug!r} already.", memory=memory.id)
+        raise MinutebookError(
+            "exists", f"{memory.slug!r} {relation} {other.slug!r} already.", memory=memory.id
+        )
     return outcome(record.close(), slug=memory.slug, revision=memory.revision)
 
 

@@ -37,9 +37,7 @@ def revert(call: Call, verdict: Verdict, *, reason: str) -> Verdict:
         code = "already_reverted" if verdict.reverted_by is not None else "newer_stands"
         if not can_revert(verdict):
             code = "bad_transition"
-        raise MinutebookError(
-            code, blocked.because, verdict=verdict.id, standing=list(blocked.standing)
-        )
+        raise MinutebookError(code, blocked.because, verdict=verdict.id, standing=list(blocked.standing))
     return undo(call, verdict, reason=reason)
 
 
@@ -53,7 +51,9 @@ def why_not(call: Call, verdict: Verdict) -> Blocked | None:
     if verdict.reverted_by is not None:
         return Blocked(verdict.id, "It was reverted before.", (verdict.reverted_by,))
     if not can_revert(verdict):
-        return Blocked(verdict.id, f"A verdict of op {verdict.op} changed nothing; there is nothing to revert.", ())
+        return Blocked(
+            verdict.id, f"A verdict of op {verdict.op} changed nothing; there is nothing to revert.", ()
+        )
     refs = [effect.ref for effect in verdict.effects if effect.kind in ("memory", "proposal")]
     for effect in verdict.effects:
         moved = _moved_on(call, effect, refs)
@@ -175,7 +175,9 @@ def undo(call: Call, verdict: Verdict, *, reason: str) -> Verdict:
     return record.close()
 
 
-def _put_back(call: Call, record: Record, verdict: Verdict, effect: Effect, *, bury: bool, reason: str) -> None:
+def _put_back(
+    call: Call, record: Record, verdict: Verdict, effect: Effect, *, bury: bool, reason: str
+) -> None:
     if effect.kind == "memory":
         _put_back_memory(call, record, effect, bury=bury, reason=reason)
     elif effect.kind == "proposal":
@@ -206,9 +208,7 @@ def _put_back_memory(call: Call, record: Record, effect: Effect, *, bury: bool, 
         found = memories.at_revision(call.tx, effect.ref, int(effect.before))
         assert found is not None
         earlier = found
-    restored = replace(
-        earlier, revision=current.revision + 1, updated_at=call.now, seq=record.seq
-    )
+    restored = replace(earlier, revision=current.revision + 1, updated_at=call.now, seq=record.seq)
     claim = keys.claim(restored.title, restored.content)
     record.replace(current, restored, claim)
     if effect.before == "0" and bury:
@@ -280,11 +280,7 @@ def _settle_again(
 
 
 def _earlier_words(call: Call, verdict: Verdict, proposal: str) -> Candidate:
-    for older in verdicts.list_(
-        call.tx, verdict.project, subject=proposal, before=verdict.seq, limit=100
-    ):
+    for older in verdicts.list_(call.tx, verdict.project, subject=proposal, before=verdict.seq, limit=100):
         if older.candidate is not None and any(e.kind == "proposal" for e in older.effects):
             return Candidate.from_material(older.candidate)
     raise MinutebookError("newer_stands", "The words before are not kept any more.", verdict=verdict.id)
-
-

@@ -54,7 +54,8 @@ def promote(
     identity = memories.of_identity(call.tx, candidate.scope, candidate.type, candidate.slug)
     neighbours = replace(
         gather(call, candidate, keys, target=target, identity=identity, mine=proposal),
-        proposed=None, over_rate=False
+        proposed=None,
+        over_rate=False,
     )
     # The reviewer has seen what was flagged; only what is refused outright is refused again.
     findings = tuple(finding for finding in screen_candidate(candidate) if finding.tier is Tier.REFUSE)
@@ -159,7 +160,9 @@ def stale_because(call: Call, proposal: Proposal) -> str | None:
     if proposal.base is None:
         standing = memories.of_identity(call.tx, proposal.scope, proposal.type, proposal.slug)
         if standing is not None:
-            return f"Since it was proposed, {standing.decided_by} wrote {standing.slug!r} under the same name."
+            return (
+                f"Since it was proposed, {standing.decided_by} wrote {standing.slug!r} under the same name."
+            )
         return None
     base = memories.get(call.tx, proposal.base)
     if base is None or base.status is Status.ERASED:

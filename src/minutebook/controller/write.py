@@ -9,12 +9,11 @@ from minutebook.call import Call
 from minutebook.controller.record import Record, claim_keys, lock_reach, outcome
 from minutebook.ledger import bands, inbox, memories, tombstones, verdicts
 from minutebook.ledger.claims import ClaimKeys
-from minutebook.model.actors import Role
+from minutebook.model.actors import Role, may_decide
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError, Refusal
 from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Importance, Memory, Relation, Status
-from minutebook.model.text import clean
 from minutebook.model.times import seconds_before
 from minutebook.model.tombstones import Cause
 from minutebook.model.verdicts import Effect, Op, Outcome, RuleHit
@@ -26,13 +25,6 @@ from minutebook.policy.slugs import decollide, numbered
 
 #: Refusals whose words are not kept, because keeping them is what was refused.
 _WITHHELD = frozenset({"secret", "too_large", "unsafe_text", "rate_limited"})
-
-
-def prepare(content: str) -> None:
-    """Do what needs no ledger before the writer's turn: the answers are kept for a moment, by text."""
-    content = clean(content)
-    screen({"content": content})
-    sketch(content)
 
 
 def write(call: Call, candidate: Candidate) -> Outcome:
@@ -57,6 +49,10 @@ def write(call: Call, candidate: Candidate) -> Outcome:
         return _skip(call, candidate, judgement, keys)
     if judgement.op is Op.HOLD:
         return hold(call, candidate, judgement, keys, mine)
+    if judgement.op is Op.ADD and identity is not None and not candidate.slug_given:
+        # A slug made from the title never means the memory that bears it already: it steps aside.
+        taken = memories.slugs_like(call.tx, candidate.scope, candidate.type, candidate.slug)
+        candidate = replace(candidate, slug=numbered(candidate.slug, taken))
     return accept(call, candidate, judgement, keys, author=call.actor.id, author_role=call.actor.role)
 
 
@@ -81,7 +77,9 @@ def check_replaces(target: Memory, candidate: Candidate) -> None:
     """A successor stands in the same project, and only a decision replaces a decision."""
     if target.scope.project != candidate.scope.project:
         raise MinutebookError(
-            "other_project", f"A successor must stand in the same project as {target.slug!r}.", memory=target.id
+            "other_project",
+            f"A successor must stand in the same project as {target.slug!r}.",
+            memory=target.id,
         )
     if target.governs != candidate.governs:
         raise MinutebookError(
@@ -131,7 +129,8 @@ def gather(
     """Read what stands around a candidate."""
     tx, limits = call.tx, call.limits
     if len(candidate.content.encode()) > limits.content_bytes:
-        return Neighbours(target=target, identity=identity)  # the first rule refuses it; nothing else is asked
+        # The first rule refuses it; nothing else is asked.
+        return Neighbours(target=target, identity=identity)
     claim = keys.claim(candidate.title, candidate.content)
     slot: list[Memory] = []
     if candidate.entity and candidate.attribute:
@@ -142,7 +141,8 @@ def gather(
     proposed, near_proposals = None, []
     if call.caller.project is not None:
         here = call.project.id
-        proposed = inbox.of_claim(tx, here, call.actor.id, claim)
+        if candidate.propose or not may_decide(call.actor.role):
+            proposed = inbox.of_claim(tx, here, call.actor.id, claim)
         near_proposals = inbox.near(
             tx, touching if here == home else bands.sharing(tx, here, sketched, limits.neighbours)
         )
@@ -392,7 +392,7 @@ def accept(
         id=memory_id,
         scope=candidate.scope,
         type=candidate.type,
-        slug=known.slug if known is not None and updates else _memory_slug(call, candidate, judgement),
+        slug=known.slug if known is not None and updates else candidate.slug,
         title=candidate.title,
         content=candidate.content,
         status=Status.ACTIVE,
@@ -412,7 +412,11 @@ def accept(
         attribute=candidate.attribute,
         tags=candidate.tags,
         evidence=candidate.evidence,
-        proposal=proposal.id if proposal is not None else known.proposal if known is not None and updates else None,
+        proposal=proposal.id
+        if proposal is not None
+        else known.proposal
+        if known is not None and updates
+        else None,
         source=candidate.source,
         run=proposal.run if proposal is not None else call.caller.run,
         observed_at=candidate.observed_at,
@@ -462,7 +466,12 @@ def open_acceptance(
         targets=judgement.targets,
         candidate=candidate.material(),
         digest=keys.claim(candidate.title, candidate.content),
-        detail={"memory": memory_id, "slug": candidate.slug, "type": candidate.type, "superseded": superseded},
+        detail={
+            "memory": memory_id,
+            "slug": candidate.slug,
+            "type": candidate.type,
+            "superseded": superseded,
+        },
     ).open()
 
 
@@ -480,14 +489,3 @@ def supersede(call: Call, record: Record, old: Memory, by: str, keys: ClaimKeys)
         ),
         keys.claim(old.title, old.content),
     )
-
-
-def _memory_slug(call: Call, candidate: Candidate, judgement: Judgement) -> str:
-    """The slug of a new memory; one made from the title steps aside for what stands already."""
-    if candidate.slug_given or judgement.op is Op.SUPERSEDE:
-        return candidate.slug
-    return numbered(
-        candidate.slug, memories.slugs_like(call.tx, candidate.scope, candidate.type, candidate.slug)
-    )
-
-

@@ -100,7 +100,9 @@ def create(root: Path, *, project: str, name: str, created_at: str) -> Binding:
         finally:
             os.close(inside)
     except FileExistsError:
-        raise MinutebookError("exists", f"{visible(str(path))} exists already; it is not overwritten.") from None
+        raise MinutebookError(
+            "exists", f"{visible(str(path))} exists already; it is not overwritten."
+        ) from None
     except OSError as error:
         if folder.is_symlink():
             raise _bad(folder, "is a link; the file must lie in the directory itself") from error

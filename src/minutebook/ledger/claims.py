@@ -45,6 +45,7 @@ def normal_form(title: str, content: str) -> str:
     return folded
 
 
+@lru_cache(maxsize=64)
 def _digest(secret: bytes, text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).hexdigest()
 

@@ -54,9 +54,36 @@ def replace(tx: Tx, prior: Proposal, proposal: Proposal, claim: str) -> bool:
 
 
 _REPLACED = frozenset(
-    """id type title content rationale risk would importance confidence entity attribute tags evidence observed_at
-    source_id run_id base_id base_revision scope_project scope tier scope_agent repo_id session_id updated_at
-    revision seq claim""".split()
+    [
+        "id",
+        "type",
+        "title",
+        "content",
+        "rationale",
+        "risk",
+        "would",
+        "importance",
+        "confidence",
+        "entity",
+        "attribute",
+        "tags",
+        "evidence",
+        "observed_at",
+        "source_id",
+        "run_id",
+        "base_id",
+        "base_revision",
+        "scope_project",
+        "scope",
+        "tier",
+        "scope_agent",
+        "repo_id",
+        "session_id",
+        "updated_at",
+        "revision",
+        "seq",
+        "claim",
+    ]
 )
 
 

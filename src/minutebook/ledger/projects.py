@@ -101,7 +101,9 @@ def add_repo(tx: Tx, repo: Repo) -> None:
 
 def find_repo(tx: Tx, project: str, ref: str) -> Repo | None:
     row = tx.one(
-        "SELECT * FROM repos WHERE project_id = :project AND (id = :ref OR slug = :ref)", project=project, ref=ref
+        "SELECT * FROM repos WHERE project_id = :project AND (id = :ref OR slug = :ref)",
+        project=project,
+        ref=ref,
     )
     return None if row is None else _repo(row)
 

@@ -47,9 +47,7 @@ def get(tx: Tx, id: str) -> Verdict | None:
 def mark_reverted(tx: Tx, id: str, by: str) -> bool:
     """Compare and set: a verdict is reverted once."""
     return bool(
-        tx.run(
-            "UPDATE verdicts SET reverted_by = :by WHERE id = :id AND reverted_by IS NULL", id=id, by=by
-        )
+        tx.run("UPDATE verdicts SET reverted_by = :by WHERE id = :id AND reverted_by IS NULL", id=id, by=by)
     )
 
 
@@ -118,7 +116,9 @@ def list_(
 def nth_last_at(tx: Tx, actor: str, n: int) -> str | None:
     """When the n-th last verdict on this actor was given."""
     row = tx.one(
-        "SELECT at FROM verdicts WHERE actor = :actor ORDER BY seq DESC LIMIT 1 OFFSET :n", actor=actor, n=n - 1
+        "SELECT at FROM verdicts WHERE actor = :actor ORDER BY seq DESC LIMIT 1 OFFSET :n",
+        actor=actor,
+        n=n - 1,
     )
     return None if row is None else row["at"]
 

@@ -169,5 +169,3 @@ class Rejection:
     reason: str
     tombstone: str
     verdict: str
-
-

@@ -109,5 +109,7 @@ def parse_tier(text: str) -> Tier:
         return Tier(folded)
     except ValueError:
         raise MinutebookError(
-            "unknown_scope", f"There is no tier {folded[:40]!r}; use project or global.", known=["project", "global"]
+            "unknown_scope",
+            f"There is no tier {folded[:40]!r}; use project or global.",
+            known=["project", "global"],
         ) from None

@@ -242,7 +242,9 @@ def _slug_or_hash(text: str, limit: int) -> str:
     slug = _hyphenated(latin).replace("--", "-")
     if not slug or slug in RESERVED_SLUGS:
         return ""
-    lost = any(c > "\x7f" and unicodedata.category(c) in ("Lu", "Ll", "Lo", "Nd", "Nl", "No") for c in latin)
+    lost = not latin.isascii() and any(
+        c > "\x7f" and unicodedata.category(c) in ("Lu", "Ll", "Lo", "Nd", "Nl", "No") for c in latin
+    )
     if len(slug) <= limit and len(text) <= MAX_SLUG_INPUT and not lost:
         return slug
     room = limit - 7

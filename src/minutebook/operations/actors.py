@@ -18,7 +18,9 @@ from minutebook.operations.given import After, Limit, page_of
 from minutebook.operations.registry import Access, Help, Read, operation
 
 Name = Annotated[str, Help("a name; case does not matter"), MaxLen(400)]
-RoleName = Annotated[Role, Read(parse_role), Help("viewer reads, agent proposes, coordinator reviews, operator runs the house")]
+RoleName = Annotated[
+    Role, Read(parse_role), Help("viewer reads, agent proposes, coordinator reviews, operator runs the house")
+]
 
 
 @operation(Access.OPERATE)
@@ -44,7 +46,9 @@ def add(
         created_at=call.now,
     )
     if not kept.insert(call.tx, actor):
-        raise MinutebookError("exists", f"There is an actor {shown!r} already (case does not matter).", actor=actor.id)
+        raise MinutebookError(
+            "exists", f"There is an actor {shown!r} already (case does not matter).", actor=actor.id
+        )
     _event(call, "actor.added", actor)
     return actor
 
@@ -54,7 +58,9 @@ def _project_id(call: Call, ref: str) -> str:
     if call.actor.project is not None and (found is None or found.id != call.actor.project):
         raise MinutebookError("other_project", f"{call.actor.name} is bound to another project.")
     if found is None:
-        raise MinutebookError("not_found", f"There is no project {ref[:80]!r}.", hint="minutebook projects list")
+        raise MinutebookError(
+            "not_found", f"There is no project {ref[:80]!r}.", hint="minutebook projects list"
+        )
     return found.id
 
 
@@ -123,7 +129,9 @@ def edit(
     call: Call,
     name: Name,
     role: RoleName | None = None,
-    shown_as: Annotated[str | None, Help("how the name is written; only its case may differ"), MaxLen(400)] = None,
+    shown_as: Annotated[
+        str | None, Help("how the name is written; only its case may differ"), MaxLen(400)
+    ] = None,
 ) -> Actor:
     """Change an actor's role, or how its name is written.
 
@@ -135,7 +143,9 @@ def edit(
         raise MinutebookError("bad_transition", "The scribe is the system's own.")
     shown = actor.name if shown_as is None else check_name(shown_as, "actor")
     if fold_name(shown) != actor.id:
-        raise MinutebookError("invalid_input", f"{shown!r} is another name than {actor.name!r}, not another spelling.")
+        raise MinutebookError(
+            "invalid_input", f"{shown!r} is another name than {actor.name!r}, not another spelling."
+        )
     changed = replace(actor, role=role or actor.role, name=shown)
     kept.update(call.tx, changed)
     _event(call, "actor.edited", changed)

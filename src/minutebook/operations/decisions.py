@@ -148,7 +148,9 @@ def edit(
     Example:
         minutebook decisions edit database --title "Use PostgreSQL 18"
     """
-    return edit_memory(call, memory_named(call, ref, governing=True), content, title, about, revision, dry_run)
+    return edit_memory(
+        call, memory_named(call, ref, governing=True), content, title, about, revision, dry_run
+    )
 
 
 @operation(Access.REVIEW)
@@ -209,7 +211,9 @@ def history(call: Call, ref: Ref) -> Page[RevisionLine]:
 def diff(
     call: Call,
     ref: Ref,
-    revision: Annotated[int | None, Help("the earlier revision; the one before the last if not given"), Ge(1)] = None,
+    revision: Annotated[
+        int | None, Help("the earlier revision; the one before the last if not given"), Ge(1)
+    ] = None,
     to: Annotated[int | None, Help("the later revision; the newest if not given"), Ge(1)] = None,
 ) -> Difference:
     """Show what changed between two revisions of a decision.

@@ -50,11 +50,17 @@ Time = Annotated[str, Help("a time, a date, or an age such as 24h or 7d"), MaxLe
 class Place:
     """Where a memory lives, and so who can see it."""
 
-    scope: Annotated[ScopeKind | None, Read(parse_scope), Help("who can see it; follows from the type if not given")] = None
-    agent: Annotated[str | None, Help("whose agent scope; needed when an operator writes there"), MaxLen(200)] = None
+    scope: Annotated[
+        ScopeKind | None, Read(parse_scope), Help("who can see it; follows from the type if not given")
+    ] = None
+    agent: Annotated[
+        str | None, Help("whose agent scope; needed when an operator writes there"), MaxLen(200)
+    ] = None
     tier: Annotated[Tier | None, Read(parse_tier), Help("agent scope: in this project, or everywhere")] = None
     repo: Annotated[str | None, Help("which repository, for scope repo"), MaxLen(300)] = None
-    session: Annotated[str | None, Help("which session, for scope session; the open one if not given"), MaxLen(300)] = None
+    session: Annotated[
+        str | None, Help("which session, for scope session; the open one if not given"), MaxLen(300)
+    ] = None
 
 
 @flags
@@ -66,7 +72,9 @@ class About:
     summary: Annotated[str | None, LongText(), Help("a shorter form")] = None
     importance: Annotated[Importance | None, Help("how much it matters")] = None
     confidence: Annotated[float | None, Help("how sure it is, 0 to 1"), Ge(0), Le(1)] = None
-    entity: Annotated[str | None, Help("what it is about, with --attribute: one fact per slot"), MaxLen(2_000)] = None
+    entity: Annotated[
+        str | None, Help("what it is about, with --attribute: one fact per slot"), MaxLen(2_000)
+    ] = None
     attribute: Annotated[str | None, Help("which property of the entity"), MaxLen(2_000)] = None
     tag: Annotated[list[str], Help("a tag; cross-team shows it to every agent"), MaxLen(1_000)] = ()  # type: ignore[assignment]
     evidence: Annotated[
@@ -137,7 +145,9 @@ def candidate_from(
     content = filled(content, "content")
     title = filled_line(title, "title") if title is not None else title_from(content)
     if (about.entity is None) != (about.attribute is None):
-        raise MinutebookError("invalid_input", "An entity and an attribute go together: give both or neither.")
+        raise MinutebookError(
+            "invalid_input", "An entity and an attribute go together: give both or neither."
+        )
     return Candidate(
         scope=scope_for(call, type, place),
         type=type,
@@ -249,7 +259,9 @@ def memory_named(call: Call, ref: str, *, governing: bool | None = None, any_sta
         found = several[0] if several else None
     if found is None:
         raise MinutebookError(
-            "not_found", f"There is no {wanted} {ref[:80]!r} here.", hint=f"minutebook {_noun(governing)} list"
+            "not_found",
+            f"There is no {wanted} {ref[:80]!r} here.",
+            hint=f"minutebook {_noun(governing)} list",
         )
     return found
 

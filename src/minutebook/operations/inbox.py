@@ -66,7 +66,9 @@ def submit(
     title: Title,
     content: Content,
     slug: Slug | None = None,
-    supersedes: Annotated[str | None, Help("the decision or memory it is meant to replace: id or slug")] = None,
+    supersedes: Annotated[
+        str | None, Help("the decision or memory it is meant to replace: id or slug")
+    ] = None,
     contradicts: Annotated[list[str], Help("what it knowingly contradicts and shall stand beside")] = (),  # type: ignore[assignment]
     place: Place = Place(),  # noqa: B008
     about: About = About(),  # noqa: B008
@@ -181,7 +183,12 @@ def show(call: Call, ref: Ref) -> ProposalView:
     diff = None
     if base is not None:
         lines = difflib.unified_diff(
-            base.content.splitlines(), proposal.content.splitlines(), base.slug, proposal.slug, lineterm="", n=2
+            base.content.splitlines(),
+            proposal.content.splitlines(),
+            base.slug,
+            proposal.slug,
+            lineterm="",
+            n=2,
         )
         diff = "\n".join(lines) or None
     return ProposalView(proposal=proposal, stale=stale is not None, stale_because=stale, diff=diff)
@@ -248,9 +255,7 @@ def reject(
     Example:
         minutebook inbox reject use-mongo "we have one database and it is enough"
     """
-    return review.reject(
-        call, proposal_named(call, ref), reason=filled(reason, "reason"), bury=not duplicate
-    )
+    return review.reject(call, proposal_named(call, ref), reason=filled(reason, "reason"), bury=not duplicate)
 
 
 @operation(Access.PROPOSE)
@@ -318,7 +323,9 @@ def _batches(call: Call, pending: list[Proposal]) -> tuple[tuple[str, ...], ...]
 @operation(Access.REVIEW)
 def expire(
     call: Call,
-    days: Annotated[int | None, Help("older than so many days; the setting if not given"), Ge(1), Le(3650)] = None,
+    days: Annotated[
+        int | None, Help("older than so many days; the setting if not given"), Ge(1), Le(3650)
+    ] = None,
     confirm: Annotated[bool, Help("do it; without this, only say what would happen")] = False,
 ) -> Page[ProposalLine]:
     """Close pending proposals that nobody decided for a long time.
@@ -333,7 +340,9 @@ def expire(
     days = days or call.limits.inbox_expiry_days
     if not days:
         raise MinutebookError(
-            "bad_setting", "Nothing expires unless you say after how many days.", hint="give --days, or set inbox_expiry_days"
+            "bad_setting",
+            "Nothing expires unless you say after how many days.",
+            hint="give --days, or set inbox_expiry_days",
         )
     bound = seconds_before(call.now, days * 86400)
     old = proposals.list_(
@@ -360,5 +369,7 @@ def erase(call: LongCall, ref: Ref, reason: Reason) -> Outcome:
     """
     return erasing.erase_for_good(
         call,
-        lambda inside: erasing.erase_proposal(inside, proposal_named(inside, ref), reason=filled(reason, "reason")),
+        lambda inside: erasing.erase_proposal(
+            inside, proposal_named(inside, ref), reason=filled(reason, "reason")
+        ),
     )

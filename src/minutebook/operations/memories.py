@@ -60,7 +60,9 @@ def write(
     call: Call,
     type: TypeName,
     content: Content,
-    title: Annotated[Title | None, Help("one line that says it; the first line of the text if not given")] = None,
+    title: Annotated[
+        Title | None, Help("one line that says it; the first line of the text if not given")
+    ] = None,
     slug: Slug | None = None,
     supersedes: Annotated[str | None, Help("the memory it replaces: id or slug")] = None,
     contradicts: Annotated[list[str], Help("what it knowingly contradicts and shall stand beside")] = (),  # type: ignore[assignment]
@@ -190,7 +192,9 @@ def edit_memory(
             revision=memory.revision,
         )
     if content is None and title is None and about == About():
-        raise MinutebookError("invalid_input", "Say what to change: --content, --title, --rationale, --tag, …")
+        raise MinutebookError(
+            "invalid_input", "Say what to change: --content, --title, --rationale, --tag, …"
+        )
     asked = candidate_from(
         call,
         memory.type,
@@ -200,7 +204,12 @@ def edit_memory(
         about=about,
     )
     candidate: Candidate = replace(
-        asked.over(memory), scope=memory.scope, slug=memory.slug, slug_given=True, target=memory.id, amends=True
+        asked.over(memory),
+        scope=memory.scope,
+        slug=memory.slug,
+        slug_given=True,
+        target=memory.id,
+        amends=True,
     )
     done = judged(call, candidate)
     if dry_run:
@@ -266,7 +275,9 @@ def rescope(call: Call, ref: Ref, reason: Reason = "rescoped", place: Place = Pl
     """
     memory = memory_named(call, ref)
     if place == Place():
-        raise MinutebookError("unknown_scope", "Say where it shall live.", hint="--scope, --agent, --tier, --repo")
+        raise MinutebookError(
+            "unknown_scope", "Say where it shall live.", hint="--scope, --agent, --tier, --repo"
+        )
     return change.rescope(call, memory, scope_for(call, memory.type, place), reason=filled(reason, "reason"))
 
 
@@ -355,7 +366,9 @@ def history_of(call: Call, memory: Memory) -> Page[RevisionLine]:
 def diff(
     call: Call,
     ref: Ref,
-    revision: Annotated[int | None, Help("the earlier revision; the one before the last if not given"), Ge(1)] = None,
+    revision: Annotated[
+        int | None, Help("the earlier revision; the one before the last if not given"), Ge(1)
+    ] = None,
     to: Annotated[int | None, Help("the later revision; the newest if not given"), Ge(1)] = None,
     other: Annotated[str | None, Help("compare with this memory instead")] = None,
 ) -> Difference:
@@ -381,9 +394,7 @@ def difference_of(call: Call, memory: Memory, revision: int | None, to: int | No
             raise MinutebookError(
                 "not_found", f"{memory.slug!r} has no revision {wanted}; it has {min(known)} to {max(known)}."
             )
-    return difference(
-        known[earlier].state, known[later].state, f"revision {earlier}", f"revision {later}"
-    )
+    return difference(known[earlier].state, known[later].state, f"revision {earlier}", f"revision {later}")
 
 
 #: Fields whose change is worth a line; the content is shown as a diff.

@@ -28,7 +28,9 @@ ProjectRef = Annotated[str, Help("a project's id or slug"), MaxLen(300)]
 def create(
     call: Call,
     name: Name,
-    slug: Annotated[str | None, Help("its short name; made from the name if not given"), MaxLen(1_000)] = None,
+    slug: Annotated[
+        str | None, Help("its short name; made from the name if not given"), MaxLen(1_000)
+    ] = None,
     id: Annotated[str | None, Help("the id from a workspace file that travelled here")] = None,
 ) -> Project:
     """Create a project.
@@ -40,7 +42,9 @@ def create(
     """
     name = check_name(name, "project")
     if call.actor.project is not None:
-        raise MinutebookError("other_project", f"{call.actor.name} is bound to one project and makes no other.")
+        raise MinutebookError(
+            "other_project", f"{call.actor.name} is bound to one project and makes no other."
+        )
     if id is not None and not is_ulid(id):
         raise MinutebookError("invalid_input", "A project's id is a ULID: 26 characters.", id=id[:40])
     if id is not None and kept.find(call.tx, id) is not None:
@@ -97,7 +101,9 @@ def _project(call: Call, ref: str | None) -> Project:
     found = kept.find(call.tx, ref)
     bound = call.actor.project
     if found is None or (bound is not None and found.id not in (bound, GLOBAL)):
-        raise MinutebookError("not_found", f"There is no project {ref[:80]!r}.", hint="minutebook projects list")
+        raise MinutebookError(
+            "not_found", f"There is no project {ref[:80]!r}.", hint="minutebook projects list"
+        )
     return found
 
 

@@ -27,7 +27,8 @@ def search(
     query: Annotated[str, Help("words; any of them may match"), MaxLen(4_000)],
     type: TypeName | None = None,
     status: Annotated[
-        Literal["active", "superseded", "contradicted", "archived", "retired", "all"], Help("how memories stand")
+        Literal["active", "superseded", "contradicted", "archived", "retired", "all"],
+        Help("how memories stand"),
     ] = "active",
     agent: Agent | None = None,
     tag: Annotated[list[str], Help("only with this tag")] = (),  # type: ignore[assignment]

@@ -94,7 +94,9 @@ def _end(call: Call, session: Session) -> Session:
 def _open(call: Call) -> Session:
     found = kept.current(call.tx, call.project.id)
     if found is None:
-        raise MinutebookError("not_found", "No session is open.", hint='minutebook sessions start "what it is about"')
+        raise MinutebookError(
+            "not_found", "No session is open.", hint='minutebook sessions start "what it is about"'
+        )
     return found
 
 
@@ -154,7 +156,9 @@ def update(
 
 
 @operation(Access.PROPOSE)
-def close(call: Call, append: Annotated[Summary | None, Help("last words for the summary")] = None) -> Session:
+def close(
+    call: Call, append: Annotated[Summary | None, Help("last words for the summary")] = None
+) -> Session:
     """Close the open session.
 
     Example:
@@ -186,5 +190,7 @@ def show(call: Call, session: Annotated[str, Help("its name or id")]) -> Session
     """
     found = kept.get(call.tx, call.project.id, session)
     if found is None:
-        raise MinutebookError("not_found", f"There is no session {session[:80]!r}.", hint="minutebook sessions list")
+        raise MinutebookError(
+            "not_found", f"There is no session {session[:80]!r}.", hint="minutebook sessions list"
+        )
     return found

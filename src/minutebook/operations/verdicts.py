@@ -152,7 +152,9 @@ def show(
 def _verdict(call: Call, id: str) -> Verdict:
     found = given.get(call.tx, id.upper()) if is_ulid(id.upper()) else None
     if found is None or found.project not in (call.project.id, GLOBAL):
-        raise MinutebookError("not_found", f"There is no verdict {id[:80]!r} here.", hint="minutebook verdicts list")
+        raise MinutebookError(
+            "not_found", f"There is no verdict {id[:80]!r} here.", hint="minutebook verdicts list"
+        )
     return found
 
 
@@ -205,7 +207,9 @@ def revert_all(
         minutebook verdicts revert-all --run 01K9… --confirm --reason "poisoned document"
     """
     if not any((actor, run, source, since)):
-        raise MinutebookError("invalid_input", "Say whose or which writes: --actor, --run, --source or --since.")
+        raise MinutebookError(
+            "invalid_input", "Say whose or which writes: --actor, --run, --source or --since."
+        )
     reason = filled(reason, "reason")
     found = given.list_(
         call.tx,
@@ -218,7 +222,9 @@ def revert_all(
         limit=_MOST + 1,
     )
     if len(found) > _MOST:
-        raise MinutebookError("too_many", f"More than {_MOST:,} verdicts; narrow it down with --since and --until.")
+        raise MinutebookError(
+            "too_many", f"More than {_MOST:,} verdicts; narrow it down with --since and --until."
+        )
     undone: list[str] = []
     made: list[str] = []
     blocked: list[Blocked] = []
@@ -237,7 +243,9 @@ def revert_all(
             continue
         made.append(undoing.undo(call, current, reason=reason).id)
         undone.append(current.id)
-    sentence = f"{'Reverted' if confirm else 'Would revert'} {len(undone)} of {len(undone) + len(blocked)} verdicts"
+    sentence = (
+        f"{'Reverted' if confirm else 'Would revert'} {len(undone)} of {len(undone) + len(blocked)} verdicts"
+    )
     sentence += f"; {len(blocked)} have something newer on them." if blocked else "."
     answer = Reverted(
         applied=confirm,

@@ -126,7 +126,9 @@ class _Bench:
         self.note(rule, "refuse", reason, target)
         return Judgement(Op.REFUSE, reason, tuple(self.trace), code=code)
 
-    def skip(self, rule: str, reason: str, known: Memory | None, proposal: Proposal | None = None) -> Judgement:
+    def skip(
+        self, rule: str, reason: str, known: Memory | None, proposal: Proposal | None = None
+    ) -> Judgement:
         ref = known.id if known is not None else proposal.id if proposal is not None else None
         self.note(rule, "skip", reason, ref)
         return Judgement(Op.SKIP, reason, tuple(self.trace), target=known, proposal=proposal)
@@ -205,7 +207,12 @@ def _tombstones(bench: _Bench) -> Judgement | None:
         return None
     if bench.decides and tombstone.cause is not Cause.ERASED:
         bench.lifts = tombstone
-        bench.note("tombstone", "lift", f"{tombstone.cause} by {tombstone.actor}, back by a reviewer's act", tombstone.id)
+        bench.note(
+            "tombstone",
+            "lift",
+            f"{tombstone.cause} by {tombstone.actor}, back by a reviewer's act",
+            tombstone.id,
+        )
         return None
     reason = f"This was {tombstone.cause} by {tombstone.actor} on {tombstone.at[:10]}"
     reason += f" ({tombstone.reason})." if tombstone.reason and tombstone.cause is not Cause.ERASED else "."
@@ -262,7 +269,9 @@ def _authority(bench: _Bench) -> None:
     if candidate.propose:
         bench.hold("inbox", "it was handed in for review")
     if candidate.governs and not bench.decides:
-        bench.hold("authority.governing", f"{candidate.type} governs everyone, and {_who(bench)} may only propose it")
+        bench.hold(
+            "authority.governing", f"{candidate.type} governs everyone, and {_who(bench)} may only propose it"
+        )
     if candidate.type is Type.PROFILE and not (actor.role is Role.OPERATOR and bench.trusted):
         bench.hold("authority.profile", "a fact about a person needs that person's word")
     reaches_out = candidate.scope.kind is ScopeKind.GLOBAL or candidate.scope.tier == Tier.GLOBAL

@@ -20,7 +20,9 @@ def risk_of(type: Type, *, flags: tuple[str, ...], contradicts: bool) -> Risk:
 def check_may_settle(actor: Actor, proposal: Proposal) -> None:
     """Separation of duties: the proposer never settles their own, whatever their role."""
     if actor.role is Role.SCRIBE:
-        raise MinutebookError("not_allowed", "The scribe promotes by its own policy when a run ends, not by hand.")
+        raise MinutebookError(
+            "not_allowed", "The scribe promotes by its own policy when a run ends, not by hand."
+        )
     if actor.id == proposal.agent:
         hint = (
             "operators and coordinators decide directly: minutebook decisions write"

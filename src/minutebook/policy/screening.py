@@ -47,7 +47,9 @@ def screen(fields: Mapping[str, str]) -> tuple[Finding, ...]:
     if len(fields) > 1 and not _found("\n\n".join(fields.values())):
         return ()
     return tuple(
-        Finding(rule, tier, family, field) for field, text in fields.items() for rule, tier, family in _found(text)
+        Finding(rule, tier, family, field)
+        for field, text in fields.items()
+        for rule, tier, family in _found(text)
     )
 
 

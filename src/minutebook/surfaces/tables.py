@@ -272,7 +272,11 @@ _PAST = {
     "skip": "skipped, known already:",
     "refuse": "refused:",
 }
-_DIAGNOSES = {"ok": "all is well", "warning": "it works; see to the warnings", "error": "something does not work"}
+_DIAGNOSES = {
+    "ok": "all is well",
+    "warning": "it works; see to the warnings",
+    "error": "something does not work",
+}
 _GOVERNING = frozenset({"architectural", "scope", "process", "technical"})
 
 
@@ -304,7 +308,9 @@ def _outcome(it: Any) -> str:
 def _bound(it: Any) -> str:
     if it.outcome == "created":
         return f"{it.directory} is the project {it.project} now"
-    return f"{it.directory} is the project {it.project}" + (", new to this ledger" if it.outcome == "joined" else "")
+    return f"{it.directory} is the project {it.project}" + (
+        ", new to this ledger" if it.outcome == "joined" else ""
+    )
 
 
 def _backup(it: Any) -> str:

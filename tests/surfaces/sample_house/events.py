@@ -11,7 +11,7 @@ from sample_house import registry
 @registry.operation(Access.READ)
 def list_(call: object, count: int = 0) -> Page[Event]:
     """List what happened."""
-    return Page(tuple(Event(n, "proposal.submitted", "x" * 30, "atlas", "ripley", "agent", "cli", "2026-11-16T13:05:42Z") for n in range(count)))  # fmt: skip # noqa: E501
+    return Page(tuple(Event(n, "proposal.submitted", "x" * 30, "atlas", "ripley", "agent", "cli", "2026-11-16T13:05:42Z") for n in range(count)))  # fmt: skip
 
 
 @registry.operation(Access.OPERATE)
