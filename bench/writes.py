@@ -192,7 +192,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="minutebook-bench-") as folder, ExitStack() as stack:
         home = Path(folder)
         bare_writes = ROUNDS * WRITES * 2
-        print(f"filling each store with {STANDING:,} memories, recording {bare_writes:,} writes …", flush=True)
+        print(
+            f"filling each store with {STANDING:,} memories, recording {bare_writes:,} writes …", flush=True
+        )
         copy, writes = recorded(home / "recorded", texts, bare_writes)
         bare = Bare(copy, writes)
         ours = Ours(home / "ours")

@@ -82,10 +82,14 @@ class House:
     def new_project(self, name: str) -> str:
         return self.mother(projects.create, name=name).id
 
-    def as_(self, name: str, *, project: str | None = None, origin: Origin = Origin.PYTHON, run: str | None = None) -> Client:
+    def as_(
+        self, name: str, *, project: str | None = None, origin: Origin = Origin.PYTHON, run: str | None = None
+    ) -> Client:
         """A caller with that person's name and role; strangers are agents."""
         actor = self.service.actor(name) or Actor(fold_name(name), name, PEOPLE.get(name.title(), Role.AGENT))
-        return Client(self.service, actor=actor, origin=origin, project=project or self.project or None, run=run)
+        return Client(
+            self.service, actor=actor, origin=origin, project=project or self.project or None, run=run
+        )
 
     def __getattr__(self, name: str) -> Client:
         if name.title() in PEOPLE:
@@ -96,4 +100,3 @@ class House:
         """Look into the tables, for what no operation shows."""
         with self.service.database.read() as tx:
             return tx.all(sql, **params)
-
