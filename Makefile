@@ -57,7 +57,12 @@ surface: $(VENV)/.installed ## write docs/SURFACE.txt anew
 crash: $(VENV)/.installed-dev ## kill at every step, long histories
 	@$(BIN)/python -m pytest -m slow
 
-bench: $(VENV)/.installed-dev ## run one benchmark: make bench NAME=writes
+$(VENV)/.installed-bench: $(VENV)/.installed-dev
+	@$(PIP) --editable '.[postgres,dev,bench]'
+	@touch $@
+
+bench: $(VENV)/.installed-bench ## run one benchmark: make bench NAME=writes
+	@test -n "$(NAME)" || { echo "which one? make bench NAME=writes, or NAME=startup"; exit 1; }
 	@$(BIN)/python bench/$(NAME).py
 
 clean: ## remove what was made

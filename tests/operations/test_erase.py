@@ -347,3 +347,24 @@ def test_only_an_operator_lets_erased_words_be_said_again(house: House) -> None:
         house.dallas(memories.write, type="project", title=SECRET["title"], content=SECRET["content"]).op
         == "add"
     )
+
+
+@pytest.mark.parametrize("left", ["whole", "without its end", "half", "nothing"])
+def test_an_erasure_that_a_crash_interrupted_is_noted_when_it_is_asked_for_again(house: House, left: str) -> None:
+    """Killed after the commit: the words are gone, and the list of erasures has no line, or part of one."""
+    ids = []
+    for name in ("first", "second"):
+        words = f"The {name} customer is called Parker and lives in the engine room."
+        ids.append(house.ripley(memories.write, type="learning", content=words).memory)
+        house.mother(memories.erase, ref=ids[-1], reason="personal")
+    path = house.home / "erasures.jsonl"
+    first, second = path.read_text().splitlines(keepends=True)
+    cut = {"whole": second, "without its end": second.rstrip(), "half": second[: len(second) // 2], "nothing": ""}
+    path.write_text(first + cut[left])
+    with pytest.raises(MinutebookError) as again:
+        house.mother(memories.erase, ref=ids[1], reason="personal")
+    assert again.value.code == "erased"
+    assert [noted.ref for noted in erasure.noted(house.home)] == ids
+    third = house.ripley(memories.write, type="learning", content="The third one is called Kane, and is ill.")
+    house.mother(memories.erase, ref=third.memory, reason="personal")
+    assert [noted.ref for noted in erasure.noted(house.home)] == [*ids, third.memory]

@@ -22,16 +22,25 @@ _MOST_VERDICTS = 10_000
 
 def erase_for_good(call: LongCall, erase: Callable[[Call], Outcome]) -> Outcome:
     """Erase in one transaction, note it for later restores, then make the bytes leave the disk."""
-    project = call.project
-    done = call.database.write(project.id, lambda tx: erase(call.inside(tx)))
-    ref = done.memory or done.proposal
+    try:
+        done = call.database.write(call.project.id, lambda tx: erase(call.inside(tx)))
+    except MinutebookError as error:
+        if error.code == "erased":
+            _see_through(call)  # asked again, perhaps because a crash came before the rest was done
+        raise
+    _see_through(call)
+    return done
+
+
+def _see_through(call: LongCall) -> None:
+    """Do what follows an erasure, for every one of the ledger for which it was not done."""
+    noted = erasure.noted(call.world.home)
     with call.database.read() as tx:
-        fresh = [known for known in erasure.known(tx) if known.ref == ref]
+        missing = [known for known in erasure.known(tx) if known not in noted]
     # Noted first: a reader that keeps the log in use makes the checkpoint fail, and it can be run again.
-    for known in fresh:
+    for known in missing:
         erasure.note(call.world.home, known)
     call.database.checkpoint(*erasure.TABLES)
-    return done
 
 
 def erase_memory(call: Call, memory: Memory, *, reason: str) -> Outcome:

@@ -316,16 +316,33 @@ def lay_again(tx: Tx, erasures: Iterable[Erasure], *, new_id: Callable[[], str],
 def note(home: Path, erasure: Erasure) -> None:
     """Add to the list of erasures, durably."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    line = json.dumps({name: getattr(erasure, name) for name in Erasure.__slots__}) + "\n"
+    line = json.dumps({name: getattr(erasure, name) for name in Erasure.__slots__}).encode() + b"\n"
     descriptor = os.open(home / _FILE, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        end = os.fstat(descriptor).st_size
-        if end and os.pread(descriptor, 1, end - 1) != b"\n":
-            line = "\n" + line  # a crash cut the last one off
-        os.write(descriptor, line.encode())
+        whole, last = _ended_lines(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
+        if last and _reads(last):
+            line = b"\n" + line
+        elif last:
+            # What a crash cut off in its middle would make the list unreadable; the ledger knows it still.
+            os.ftruncate(descriptor, whole)
+        os.write(descriptor, line)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _ended_lines(content: bytes) -> tuple[int, bytes]:
+    """How many bytes are lines with an end, and the rest."""
+    whole = content.rfind(b"\n") + 1
+    return whole, content[whole:]
+
+
+def _reads(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 def noted(home: Path) -> list[Erasure]:

@@ -29,9 +29,9 @@ from minutebook.operations.given import (
     Title,
     TypeName,
     candidate_from,
-    filled,
     memory_named,
     page_of,
+    reason_of,
     tags_of,
     time_of,
 )
@@ -171,7 +171,7 @@ def supersede(
         call,
         memory_named(call, ref, governing=True, any_status=True),
         memory_named(call, by, governing=True, any_status=True),
-        reason=filled(reason, "reason"),
+        reason=reason_of(reason),
     )
 
 
@@ -183,7 +183,7 @@ def archive(call: Call, ref: Ref, reason: Reason) -> Outcome:
         minutebook decisions archive use-mysql "the service is gone"
     """
     return change.archive(
-        call, memory_named(call, ref, governing=True, any_status=True), reason=filled(reason, "reason")
+        call, memory_named(call, ref, governing=True, any_status=True), reason=reason_of(reason)
     )
 
 
@@ -194,7 +194,7 @@ def retire(call: Call, ref: Ref, reason: Reason) -> Outcome:
     Example:
         minutebook decisions retire use-mongo "it lost data"
     """
-    return change.retire(call, memory_named(call, ref, governing=True), reason=filled(reason, "reason"))
+    return change.retire(call, memory_named(call, ref, governing=True), reason=reason_of(reason))
 
 
 @operation(Access.READ)

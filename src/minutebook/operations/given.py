@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 from annotated_types import Ge, Le, MaxLen
 
 from minutebook.call import Call
+from minutebook.controller.write import check_no_secret
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
 from minutebook.ledger import projects, sessions
@@ -91,6 +92,13 @@ def filled(text: str, field: str) -> str:
     cleaned = clean(text)
     _check_filled(cleaned, field)
     return cleaned
+
+
+def reason_of(text: str) -> str:
+    """Why somebody did something: kept for ever with the verdict, so it must hold no secret either."""
+    reason = filled(text, "reason")
+    check_no_secret({"reason": reason})
+    return reason
 
 
 def filled_line(text: str, field: str) -> str:

@@ -49,6 +49,7 @@ from minutebook.operations.given import (
     memory_named,
     page_of,
     proposal_named,
+    reason_of,
 )
 from minutebook.operations.registry import Access, Help, operation
 from minutebook.policy.similarity import similarity, sketch
@@ -237,7 +238,13 @@ def promote(
         target = memory_named(call, supersedes)
         proposal = replace(proposal, base=target.id, base_revision=target.revision)
         edited = replace(edited, target=target.id, amends=False)
-    return review.promote(call, proposal, edited, reason=filled_or_none(reason), accept_stale=accept_stale)
+    return review.promote(
+        call,
+        proposal,
+        edited,
+        reason=None if reason is None else reason_of(reason),
+        accept_stale=accept_stale,
+    )
 
 
 @operation(Access.REVIEW)
@@ -255,7 +262,7 @@ def reject(
     Example:
         minutebook inbox reject use-mongo "we have one database and it is enough"
     """
-    return review.reject(call, proposal_named(call, ref), reason=filled(reason, "reason"), bury=not duplicate)
+    return review.reject(call, proposal_named(call, ref), reason=reason_of(reason), bury=not duplicate)
 
 
 @operation(Access.PROPOSE)
@@ -265,7 +272,7 @@ def withdraw(call: Call, ref: Ref, reason: Reason = "withdrawn by its author") -
     Example:
         minutebook inbox withdraw use-mongo
     """
-    return review.withdraw(call, proposal_named(call, ref), reason=filled(reason, "reason"))
+    return review.withdraw(call, proposal_named(call, ref), reason=reason_of(reason))
 
 
 @operation(Access.READ)
@@ -369,7 +376,5 @@ def erase(call: LongCall, ref: Ref, reason: Reason) -> Outcome:
     """
     return erasing.erase_for_good(
         call,
-        lambda inside: erasing.erase_proposal(
-            inside, proposal_named(inside, ref), reason=filled(reason, "reason")
-        ),
+        lambda inside: erasing.erase_proposal(inside, proposal_named(inside, ref), reason=reason_of(reason)),
     )

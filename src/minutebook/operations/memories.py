@@ -43,9 +43,9 @@ from minutebook.operations.given import (
     Title,
     TypeName,
     candidate_from,
-    filled,
     memory_named,
     page_of,
+    reason_of,
     scope_for,
     tags_of,
     time_of,
@@ -224,7 +224,7 @@ def retire(call: Call, ref: Ref, reason: Reason) -> Outcome:
     Example:
         minutebook memories retire staging-proxy "the proxy was replaced"
     """
-    return change.retire(call, memory_named(call, ref), reason=filled(reason, "reason"))
+    return change.retire(call, memory_named(call, ref), reason=reason_of(reason))
 
 
 @operation(Access.REVIEW)
@@ -234,7 +234,7 @@ def restore(call: Call, ref: Ref, reason: Reason) -> Outcome:
     Example:
         minutebook memories restore 01K9… "it was right after all"
     """
-    return change.restore(call, memory_named(call, ref, any_status=True), reason=filled(reason, "reason"))
+    return change.restore(call, memory_named(call, ref, any_status=True), reason=reason_of(reason))
 
 
 @operation(Access.PROPOSE)
@@ -244,7 +244,7 @@ def archive(call: Call, ref: Ref, reason: Reason) -> Outcome:
     Example:
         minutebook memories archive old-layout "superseded long ago"
     """
-    return change.archive(call, memory_named(call, ref, any_status=True), reason=filled(reason, "reason"))
+    return change.archive(call, memory_named(call, ref, any_status=True), reason=reason_of(reason))
 
 
 @operation(Access.PROPOSE)
@@ -261,7 +261,7 @@ def supersede(
     """
     return change.supersede_with(
         call, memory_named(call, ref, any_status=True), memory_named(call, by, any_status=True),
-        reason=filled(reason, "reason"),
+        reason=reason_of(reason),
     )  # fmt: skip
 
 
@@ -278,7 +278,7 @@ def rescope(call: Call, ref: Ref, reason: Reason = "rescoped", place: Place = Pl
         raise MinutebookError(
             "unknown_scope", "Say where it shall live.", hint="--scope, --agent, --tier, --repo"
         )
-    return change.rescope(call, memory, scope_for(call, memory.type, place), reason=filled(reason, "reason"))
+    return change.rescope(call, memory, scope_for(call, memory.type, place), reason=reason_of(reason))
 
 
 @operation(Access.PROPOSE)
@@ -435,6 +435,6 @@ def erase(call: LongCall, ref: Ref, reason: Reason) -> Outcome:
     return erasing.erase_for_good(
         call,
         lambda inside: erasing.erase_memory(
-            inside, memory_named(inside, ref, any_status=True), reason=filled(reason, "reason")
+            inside, memory_named(inside, ref, any_status=True), reason=reason_of(reason)
         ),
     )

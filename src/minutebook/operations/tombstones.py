@@ -13,7 +13,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.model.paging import Page
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.tombstones import Cause, Tombstone
-from minutebook.operations.given import After, Limit, Reason, filled, page_of
+from minutebook.operations.given import After, Limit, Reason, page_of, reason_of
 from minutebook.operations.registry import Access, Help, operation
 
 
@@ -62,7 +62,7 @@ def lift(call: Call, id: Annotated[str, Help("the tombstone's id")], reason: Rea
         origin=call.caller.origin,
         at=call.now,
         run=call.caller.run,
-        detail={"reason": filled(reason, "reason")},
+        detail={"reason": reason_of(reason)},
     )
     lifted = laid.get(call.tx, tombstone.id)
     assert lifted is not None

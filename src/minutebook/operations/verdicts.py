@@ -22,11 +22,11 @@ from minutebook.operations.given import (
     Limit,
     Reason,
     Time,
-    filled,
     memory_named,
     number_of,
     page_of,
     proposal_named,
+    reason_of,
     time_of,
 )
 from minutebook.operations.registry import Access, Help, operation
@@ -173,7 +173,7 @@ def revert(
         minutebook verdicts revert 01K9… --reason "wrong project"
     """
     verdict = _verdict(call, id)
-    undone = undoing.revert(call, verdict, reason=filled(reason, "reason"))
+    undone = undoing.revert(call, verdict, reason=reason_of(reason))
     answer = Reverted(
         applied=not dry_run,
         reverted=(verdict.id,),
@@ -210,7 +210,7 @@ def revert_all(
         raise MinutebookError(
             "invalid_input", "Say whose or which writes: --actor, --run, --source or --since."
         )
-    reason = filled(reason, "reason")
+    reason = reason_of(reason)
     found = given.list_(
         call.tx,
         call.project.id,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from minutebook.policy.secret_checks import (
@@ -24,7 +24,7 @@ from minutebook.policy.secret_checks import (
     is_written_out,
     kinds,
 )
-from minutebook.policy.secret_rules import REFUSING
+from minutebook.policy.secret_rules import REFUSING, SecretRule
 
 _URL_PASSWORD = (
     r"\b[A-Za-z][A-Za-z0-9+.-]{1,20}://([^\s/:@\"'<>?#]{0,100}):([^\s/\"'<>?]{3,200})@[A-Za-z0-9\[]"
@@ -216,14 +216,32 @@ def _values(match: Any) -> Iterator[str]:
     return (group.decode("utf-8", "replace") for group in match.groups() if group)
 
 
+@functools.cache
+def _rules_by_word() -> tuple[tuple[SecretRule, ...], dict[bytes, tuple[SecretRule, ...]]]:
+    """The rules that are always asked, and those that wait for a word."""
+    always = tuple(rule for rule in REFUSING if not rule.near)
+    by_word: dict[bytes, tuple[SecretRule, ...]] = {}
+    for rule in REFUSING:
+        for word in _near_words().get(rule.near, ()):
+            by_word[word] = (*by_word.get(word, ()), rule)
+    return always, by_word
+
+
+def _asked(present: frozenset[bytes]) -> Iterable[SecretRule]:
+    always, by_word = _rules_by_word()
+    if not present:
+        return always
+    asked = {rule.name for word in present for rule in by_word.get(word, ())}
+    return (rule for rule in REFUSING if not rule.near or rule.name in asked)
+
+
 def _refusals(data: bytes, present: frozenset[bytes] | None = None) -> list[str]:
     if present is None:
         present = _present(data.lower())
     found = [
         rule.name
-        for rule in REFUSING
-        if _has(present, rule.near)
-        and any(
+        for rule in _asked(present)
+        if any(
             rule.is_real(value) for match in compiled(rule.pattern).finditer(data) for value in _values(match)
         )
     ]
