@@ -78,6 +78,7 @@ class Stone:
     claim: str
     cause: str
     lifted: bool = False
+    agent: str = ""
 
 
 @dataclass
@@ -145,8 +146,12 @@ class Kept:
             and (memory.words.claim, memory.words.scope) == (words.claim, words.scope)
         ]
 
-    def stone_on(self, claim: str) -> int | None:
-        laid = [n for n, stone in enumerate(self.stones) if stone.claim == claim and not stone.lifted]
+    def stone_on(self, claim: str, who: str) -> int | None:
+        laid = [
+            n
+            for n, stone in enumerate(self.stones)
+            if stone.claim == claim and not stone.lifted and stone.agent in ("", who)
+        ]
         return laid[-1] if laid else None
 
     def place_of(self, who: str, type: str) -> tuple[str, str]:
@@ -176,8 +181,8 @@ class Kept:
         self.store(replace(memory, revision=memory.revision + 1, **changes))
         return ("memory", memory.id, str(memory.revision), str(memory.revision + 1))
 
-    def bury(self, claim: str, cause: str) -> tuple[str, int, str, str]:
-        self.stones.append(Stone(claim, cause))
+    def bury(self, claim: str, cause: str, agent: str = "") -> tuple[str, int, str, str]:
+        self.stones.append(Stone(claim, cause, agent=agent))
         return ("tombstone", len(self.stones) - 1, "", "laid")
 
     def lift(self, number: int) -> tuple[str, int, str, str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tests.operations.reference import (
+    ROLES,
     Kept,
     Memory,
     Proposal,
@@ -64,7 +65,7 @@ class Reference(Kept):
         known = aimed or (identity if given else None)
         if known is not None and not words.tags:
             words = replace(words, tags=known.words.tags)
-        lifts = self.judge_tombstone(words, self.decides(who))
+        lifts = self.judge_tombstone(words, self.decides(who), who)
         said = self.said_already(words, aimed or identity)
         if said is not None:
             self.rule(answer.verdict, "skip", [])
@@ -100,9 +101,9 @@ class Reference(Kept):
             "proposal": None,
         }
 
-    def judge_tombstone(self, words: Words, decides: bool) -> int | None:
+    def judge_tombstone(self, words: Words, decides: bool, who: str) -> int | None:
         """The stone that a reviewer's act lifts; others are refused what was buried and does not stand."""
-        stone = self.stone_on(words.claim)
+        stone = self.stone_on(words.claim, who)
         if stone is None or self.saying(words):
             return None
         if not decides:
@@ -212,7 +213,7 @@ class Reference(Kept):
         if target is not None and target.words.governs != words.governs:
             raise Refused("bad_transition")
         known = target or self.standing(words, proposal.slug)
-        lifts = self.judge_tombstone(words, True)
+        lifts = self.judge_tombstone(words, True, who)
         if self.said_already(words, known) is not None:
             raise Refused("exists")
         amends = proposal.would[0] == "update"
@@ -294,7 +295,9 @@ class Reference(Kept):
         memory = self.changeable(who, id)
         if memory.status != "active":
             raise Refused("bad_transition")
-        effects = [self.change(memory, status="retired"), self.bury(memory.words.claim, "retired")]
+        # What an agent takes back binds that agent alone.
+        agent = who if ROLES[who] == "agent" else ""
+        effects = [self.change(memory, status="retired"), self.bury(memory.words.claim, "retired", agent)]
         return self.done(answer, "retire", id, effects)
 
     def restore(self, who: str, id: str, answer: Any) -> dict[str, Any]:
@@ -303,7 +306,7 @@ class Reference(Kept):
         if memory.status != "retired":
             raise Refused("bad_transition")
         effects: list[Any] = []
-        while (stone := self.stone_on(memory.words.claim)) is not None:
+        while (stone := self.stone_on(memory.words.claim, memory.author)) is not None:
             effects.append(self.lift(stone))
         effects.append(self.change(memory, status="active"))
         return self.done(answer, "restore", id, effects)

@@ -350,7 +350,9 @@ def test_only_an_operator_lets_erased_words_be_said_again(house: House) -> None:
 
 
 @pytest.mark.parametrize("left", ["whole", "without its end", "half", "nothing"])
-def test_an_erasure_that_a_crash_interrupted_is_noted_when_it_is_asked_for_again(house: House, left: str) -> None:
+def test_an_erasure_that_a_crash_interrupted_is_noted_when_it_is_asked_for_again(
+    house: House, left: str
+) -> None:
     """Killed after the commit: the words are gone, and the list of erasures has no line, or part of one."""
     ids = []
     for name in ("first", "second"):
@@ -359,7 +361,12 @@ def test_an_erasure_that_a_crash_interrupted_is_noted_when_it_is_asked_for_again
         house.mother(memories.erase, ref=ids[-1], reason="personal")
     path = house.home / "erasures.jsonl"
     first, second = path.read_text().splitlines(keepends=True)
-    cut = {"whole": second, "without its end": second.rstrip(), "half": second[: len(second) // 2], "nothing": ""}
+    cut = {
+        "whole": second,
+        "without its end": second.rstrip(),
+        "half": second[: len(second) // 2],
+        "nothing": "",
+    }
     path.write_text(first + cut[left])
     with pytest.raises(MinutebookError) as again:
         house.mother(memories.erase, ref=ids[1], reason="personal")

@@ -199,3 +199,13 @@ def test_what_was_erased_elsewhere_is_not_restored_here(house: House) -> None:
     house.mother(memories.erase, ref="copy", reason="personal data")
     assert code(house.dallas, memories.restore, ref="mine", reason="back") == "tombstoned"
     assert house.jones(memories.list_).items == ()
+
+
+def test_what_an_agent_takes_back_binds_that_agent_and_nobody_else(house: House) -> None:
+    claim = "All services shall share one PostgreSQL database for their data."
+    house.ash(memories.write, type="learning", content=claim, slug="one-database")
+    house.ash(memories.retire, ref="one-database", reason="I was not sure")
+    assert refusal(house.ash, memories.write, type="learning", content=claim).code == "tombstoned"
+    # Else any agent could bury a claim for everybody by writing it first.
+    submitted = house.ripley(inbox.submit, type="architectural", title="One database", content=claim)
+    assert submitted.outcome == "created"

@@ -87,6 +87,8 @@ def retire(call: Call, memory: Memory, *, reason: str) -> Outcome:
         claim=keys.claim(memory.title, memory.content),
         key=keys.own_id,
         reason=reason,
+        # What an agent takes back binds that agent: else it could bury a claim for everybody by writing it first.
+        agent="" if may_decide(call.actor.role) else call.actor.id,
     )
     return _done(record, retired)
 
@@ -105,7 +107,7 @@ def restore(call: Call, memory: Memory, *, reason: str) -> Outcome:
     check_free(call, memory, memory.scope)
     keys = claim_keys(call)
     tombstone = tombstones.standing_on(
-        call.tx, keys.all_claims(memory.title, memory.content), memory.scope.project
+        call.tx, keys.all_claims(memory.title, memory.content), memory.scope.project, memory.author
     )
     if tombstone is not None and tombstone.cause is Cause.ERASED:
         raise MinutebookError(
@@ -115,7 +117,7 @@ def restore(call: Call, memory: Memory, *, reason: str) -> Outcome:
     while tombstone is not None:
         record.lift(tombstone)
         tombstone = tombstones.standing_on(
-            call.tx, keys.all_claims(memory.title, memory.content), memory.scope.project
+            call.tx, keys.all_claims(memory.title, memory.content), memory.scope.project, memory.author
         )
     return _done(record, _next(call, record, memory, status=Status.ACTIVE))
 
@@ -200,7 +202,7 @@ def rescope(call: Call, memory: Memory, scope: Scope, *, reason: str) -> Outcome
 def _check_not_buried(call: Call, memory: Memory, scope: Scope) -> None:
     """A claim that was buried where a memory is to go does not come back by moving it there."""
     claims = claim_keys(call).all_claims(memory.title, memory.content)
-    tombstone = tombstones.standing_on(call.tx, claims, scope.project)
+    tombstone = tombstones.standing_on(call.tx, claims, scope.project, memory.author)
     if tombstone is not None and (tombstone.cause is Cause.ERASED or not may_decide(call.actor.role)):
         raise MinutebookError(
             "tombstoned",

@@ -89,7 +89,9 @@ class Record:
             self.effects.append(Effect("link", f"{from_id} {relation} {to_id}", "linked", ""))
         return removed
 
-    def bury(self, cause: Cause, *, ref: str, slug: str, claim: str, key: str, reason: str) -> Tombstone:
+    def bury(
+        self, cause: Cause, *, ref: str, slug: str, claim: str, key: str, reason: str, agent: str = ""
+    ) -> Tombstone:
         tombstone = Tombstone(
             id=self.call.new_id(),
             project=self.project,
@@ -100,6 +102,7 @@ class Record:
             reason=reason,
             at=self.call.now,
             seq=self.seq,
+            agent=agent,
         )
         tombstones.insert(self.call.tx, tombstone, key=key, claim=claim)
         self.effects.append(Effect("tombstone", tombstone.id, "", "laid"))

@@ -137,7 +137,7 @@ def _cannot_return(call: Call, effect: Effect, together: list[str]) -> str | Non
     if earlier is None or earlier.status is not Status.ACTIVE:
         return None
     claims = claim_keys(call).all_claims(earlier.title, earlier.content)
-    tombstone = tombstones.standing_on(call.tx, claims, earlier.scope.project)
+    tombstone = tombstones.standing_on(call.tx, claims, earlier.scope.project, earlier.author)
     if tombstone is not None and tombstone.cause is Cause.ERASED:
         return "The words before were erased elsewhere; they come back only when that tombstone is lifted."
     standing = memories.of_identity(call.tx, earlier.scope, earlier.type, earlier.slug)

@@ -155,7 +155,7 @@ def gather(
         near=tuple(near),
         near_proposals=tuple(p for p in near_proposals if mine is None or p.id != mine.id),
         tombstone=tombstones.standing_on(
-            tx, keys.all_claims(candidate.title, candidate.content), candidate.scope.project
+            tx, keys.all_claims(candidate.title, candidate.content), candidate.scope.project, call.actor.id
         ),
         over_rate=_over_rate(call),
     )

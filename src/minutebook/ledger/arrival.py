@@ -330,9 +330,10 @@ class _Reception:
         for claim in self.keys.all_claims(row["title"], row["content"]):
             for tombstone in self.tx.all(
                 """SELECT id, cause FROM tombstones WHERE claim = :claim AND lifted_at IS NULL
-                      AND project_id IN (:project, 'global')""",
+                      AND project_id IN (:project, 'global') AND agent IN ('', :agent)""",
                 claim=claim,
                 project=row["project_id"],
+                agent=row["author"],
             ):
                 if tombstone["id"] not in self.buried_there:
                     return tombstone["cause"]

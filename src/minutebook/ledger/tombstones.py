@@ -10,13 +10,14 @@ from minutebook.model.tombstones import Cause, Tombstone
 
 def insert(tx: Tx, tombstone: Tombstone, *, key: str, claim: str) -> None:
     tx.run(
-        """INSERT INTO tombstones (id, project_id, cause, key_id, claim, ref, slug, actor, reason, at, seq)
-           VALUES (:id, :project, :cause, :key, :claim, :ref, :slug, :actor, :reason, :at, :seq)""",
+        """INSERT INTO tombstones (id, project_id, cause, key_id, claim, agent, ref, slug, actor, reason, at, seq)
+           VALUES (:id, :project, :cause, :key, :claim, :agent, :ref, :slug, :actor, :reason, :at, :seq)""",
         id=tombstone.id,
         project=tombstone.project,
         cause=tombstone.cause.value,
         key=key,
         claim=claim,
+        agent=tombstone.agent,
         ref=tombstone.ref,
         slug=tombstone.slug,
         actor=tombstone.actor,
@@ -26,8 +27,8 @@ def insert(tx: Tx, tombstone: Tombstone, *, key: str, claim: str) -> None:
     )
 
 
-def standing_on(tx: Tx, claims: list[str], project: str) -> Tombstone | None:
-    """The tombstone that stands on a claim in this project.
+def standing_on(tx: Tx, claims: list[str], project: str, agent: str) -> Tombstone | None:
+    """The tombstone that stands on a claim of this agent in this project.
 
     What was erased stays away everywhere; what was rejected or retired stays away where that was decided.
     """
@@ -35,9 +36,10 @@ def standing_on(tx: Tx, claims: list[str], project: str) -> Tombstone | None:
     row = tx.one(
         f"""SELECT * FROM tombstones
              WHERE claim IN ({", ".join(":" + name for name in names)}) AND lifted_at IS NULL
-               AND (project_id IN (:project, 'global') OR cause = 'erased')
+               AND (project_id IN (:project, 'global') OR cause = 'erased') AND agent IN ('', :agent)
              ORDER BY CASE cause WHEN 'erased' THEN 0 ELSE 1 END, seq DESC LIMIT 1""",
         project=project,
+        agent=agent,
         **names,
     )
     return None if row is None else _tombstone(row)
@@ -97,6 +99,7 @@ def _tombstone(row: dict[str, Any]) -> Tombstone:
         reason=row["reason"],
         at=row["at"],
         seq=row["seq"],
+        agent=row["agent"],
         lifted_at=row["lifted_at"],
         lifted_by=row["lifted_by"],
     )

@@ -24,5 +24,7 @@ class Tombstone:
     reason: str
     at: str
     seq: int
+    #: the only agent that it holds for; empty for everyone
+    agent: str = ""
     lifted_at: str | None = None
     lifted_by: str | None = None

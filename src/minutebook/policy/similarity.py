@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import re
 import zlib
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
 from itertools import pairwise
 
 from minutebook.model.text import fold_claim, words
@@ -44,16 +44,19 @@ def sketch(text: str) -> tuple[int, ...]:
 
 
 def _hashes(found: list[str]) -> list[int]:
-    """A checksum for each distinct word. Pairs of words are for the measure, which tells order apart."""
-    return [zlib.crc32(word.encode()) for word in dict.fromkeys(found)]
+    """A number for each distinct word, in order. Pairs of words are for the measure, which tells order apart."""
+    # A checksum is linear; the multiplication makes its order as good as drawn by lot.
+    sums = map(zlib.crc32, map(str.encode, set(found)))
+    return sorted([(crc ^ crc >> 15) * 0x9E3779B1 & 0xFFFFFFFF for crc in sums])
 
 
-def _smallest(hashes: Iterable[int]) -> list[int | None]:
-    bins: list[int | None] = [None] * _BINS
-    # A checksum is linear; the multiplication makes its order as good as drawn by lot. From the greatest
-    # down, so that the smallest of each bin is the last to be written.
-    for mixed in sorted([(crc ^ crc >> 15) * 0x9E3779B1 & 0xFFFFFFFF for crc in hashes], reverse=True):
-        bins[mixed >> _BIN_SHIFT] = mixed
+def _smallest(hashes: list[int]) -> list[int | None]:
+    """The smallest of each bin. The upper bits tell the bin, so each bin is a stretch of the ordered numbers."""
+    bins: list[int | None] = []
+    for place in range(_BINS):
+        at = bisect_left(hashes, place << _BIN_SHIFT)
+        inside = at < len(hashes) and hashes[at] >> _BIN_SHIFT == place
+        bins.append(hashes[at] if inside else None)
     return bins
 
 

@@ -256,6 +256,8 @@ CREATE TABLE tombstones (
     cause      ${text} NOT NULL CHECK (cause IN ('rejected', 'retired', 'erased')),
     key_id     ${text} NOT NULL REFERENCES claim_keys (id),
     claim      ${text} NOT NULL,
+    -- the only agent that it holds for; '' is everyone. An agent's own act binds nobody else.
+    agent      ${text} NOT NULL DEFAULT '',
     ref        ${text} NOT NULL,
     slug       ${text} NOT NULL,
     actor      ${text} NOT NULL,
