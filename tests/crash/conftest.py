@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import postgres
 from tests.crash.runs import Launcher
 
-# Without a compiler there is no shim, and so nothing to test.
+# What is not there cannot be tested: the shim needs a compiler.
 collect_ignore = [] if shutil.which("cc") else ["test_kill_at_every_file_call.py"]
+if postgres.OFF:
+    collect_ignore.append("test_kill_at_every_step_on_postgres.py")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.invariants import State, difference
+from tests.invariants import State, difference, violations
 
 ROOT = Path(__file__).parents[2]
 
@@ -112,3 +112,22 @@ def fresh(path: Path) -> Path:
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
     return path
+
+
+def check_story(whole: Undisturbed) -> None:
+    """The story goes through every sort of verdict; else the kills would show little."""
+    end = whole.states[-1]
+    ops = {row["op"] for row in end["verdicts"]}
+    assert ops == {"add", "update", "supersede", "retire", "restore", "hold", "refuse"}
+    assert {row["status"] for row in end["proposals"]} == {"pending", "merged", "rejected"}
+    assert [violations(state) for state in whole.states] == [[]] * len(whole.states)
+    assert len({str(state) for state in whole.states}) == len(whole.states), "an operation changed nothing"
+
+
+def around_commits(steps: list[str]) -> set[int]:
+    """The numbers of the steps that are the last thing before a commit is sent, or the first after it."""
+    return {number for number, name in enumerate(steps, start=1) if "COMMIT" in name}
+
+
+def sampled(steps: list[str], every: int) -> list[int]:
+    return sorted(around_commits(steps) | set(range(1, len(steps) + 1, every)))

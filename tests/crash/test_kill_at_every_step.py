@@ -12,10 +12,15 @@ from pathlib import Path
 import pytest
 
 from minutebook.wiring import SCHEMA
-from tests import postgres
-from tests.conftest import _migrate
-from tests.crash.runs import Launcher, Undisturbed, acknowledged, check_after_kill, fresh, undisturbed
-from tests.invariants import violations
+from tests.crash.runs import (
+    Launcher,
+    acknowledged,
+    check_after_kill,
+    check_story,
+    fresh,
+    sampled,
+    undisturbed,
+)
 
 #: Of the steps that are no commit, every so manieth is taken in the short run.
 SAMPLE = 40
@@ -27,15 +32,6 @@ INSERT INTO moods (memory_id, mood) SELECT id, 'calm; or not' FROM memories;
 UPDATE memories SET mood = (SELECT mood FROM moods WHERE memory_id = id);
 CREATE INDEX moods_by_mood ON moods (mood);
 """
-
-
-def around_commits(steps: list[str]) -> set[int]:
-    """The numbers of the steps that are the last thing before a commit is sent, or the first after it."""
-    return {number for number, name in enumerate(steps, start=1) if "COMMIT" in name}
-
-
-def sampled(steps: list[str], every: int) -> list[int]:
-    return sorted(around_commits(steps) | set(range(1, len(steps) + 1, every)))
 
 
 def kill_sqlite(launcher: Launcher, tmp_path: Path, choose: Callable[[list[str]], list[int]]) -> int:
@@ -53,16 +49,6 @@ def kill_sqlite(launcher: Launcher, tmp_path: Path, choose: Callable[[list[str]]
     return len(chosen)
 
 
-def check_story(whole: Undisturbed) -> None:
-    """The story goes through every sort of verdict; else the kills would show little."""
-    end = whole.states[-1]
-    ops = {row["op"] for row in end["verdicts"]}
-    assert ops == {"add", "update", "supersede", "retire", "restore", "hold", "refuse"}
-    assert {row["status"] for row in end["proposals"]} == {"pending", "merged", "rejected"}
-    assert [violations(state) for state in whole.states] == [[]] * len(whole.states)
-    assert len({str(state) for state in whole.states}) == len(whole.states), "an operation changed nothing"
-
-
 def test_nothing_acknowledged_is_lost_and_nothing_is_half_done_on_sqlite(
     launcher: Launcher, tmp_path: Path
 ) -> None:
@@ -78,62 +64,6 @@ def test_every_single_step_on_sqlite(
     with capsys.disabled():
         print(f"\n{kills} kills, each restarted, compared and told to its end")
     assert kills > 400
-
-
-# ── PostgreSQL: the client dies, the server goes on ──────────────────────────────────────────────────
-
-
-def kill_postgres(
-    launcher: Launcher,
-    cluster: postgres.Cluster,
-    tmp_path: Path,
-    choose: Callable[[list[str]], list[int]],
-) -> int:
-    template = cluster.template("ledger", _migrate)
-
-    def run(name: str, kill_at: int | None, whole: Undisturbed | None) -> Undisturbed | None:
-        database = cluster.fresh(template)
-        home = fresh(tmp_path / name)
-        url, acks = cluster.url(database), home / "acks"
-        try:
-            if whole is None:
-                return undisturbed(launcher, url, home)
-            killed = launcher.order("tell", url=url, home=str(home), acks=str(acks), kill_at=kill_at)
-            assert killed is None, f"there was no step {kill_at}"
-            where = f"step {kill_at}, {whole.steps[(kill_at or 1) - 1]!r}"
-            check_after_kill(launcher, whole, url, home, acks, where)
-            return None
-        finally:
-            cluster.drop(database)
-
-    whole = run("whole", None, None)
-    assert whole is not None
-    check_story(whole)
-    chosen = choose(whole.steps)
-    for number in chosen:
-        run("run", number, whole)
-    return len(chosen)
-
-
-def test_nothing_acknowledged_is_lost_and_nothing_is_half_done_on_postgres(
-    launcher: Launcher, cluster: postgres.Cluster, tmp_path: Path
-) -> None:
-    kills = kill_postgres(launcher, cluster, tmp_path, lambda steps: sampled(steps, 60)[::3])
-    assert kills > 15
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(1800)
-def test_every_fifth_step_and_every_commit_on_postgres(
-    launcher: Launcher,
-    cluster: postgres.Cluster,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    kills = kill_postgres(launcher, cluster, tmp_path, lambda steps: sampled(steps, 5))
-    with capsys.disabled():
-        print(f"\n{kills} kills, each restarted, compared and told to its end")
-    assert kills > 100
 
 
 # ── many writes in one commit ────────────────────────────────────────────────────────────────────────
@@ -221,22 +151,3 @@ def without_moods(state: dict[str, list[dict[str, object]]]) -> dict[str, list[d
         for table, rows in state.items()
         if table not in ("migrations", "moods")
     }
-
-
-def test_the_first_migration_on_postgres_that_is_killed_begins_again(
-    launcher: Launcher, cluster: postgres.Cluster
-) -> None:
-    number = 0
-    while True:
-        number += 1
-        database = cluster.fresh()
-        url = cluster.url(database)
-        told = launcher.order("migrate", url=url, kill_at=number)
-        left = launcher.order("look", url=url)
-        cluster.drop(database)
-        assert left is not None
-        assert left["violations"] == []
-        assert [row["version"] for row in left["state"]["migrations"]] == list(range(1, left["version"] + 1))
-        if told is not None:
-            break
-    assert number > 8

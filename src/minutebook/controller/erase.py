@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from minutebook.call import Call, LongCall
 from minutebook.controller.record import Record, claim_keys, lock_reach, outcome
-from minutebook.ledger import erasure, inbox, memories, verdicts
+from minutebook.ledger import erasure, inbox, memories, revisions, verdicts
 from minutebook.ledger.erasure import ERASED, Gone
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Proposal, ProposalStatus
@@ -50,7 +50,7 @@ def erase_memory(call: Call, memory: Memory, *, reason: str) -> Outcome:
     lock_reach(call, memory.scope.project)
     # Each proposal that was ever promoted into it, not only the last.
     proposals = inbox.of_memory(call.tx, memory.id)
-    before = memories.revisions(call.tx, memory.id)
+    before = revisions.of(call.tx, memory.id)
     record = _open(call, "memory.erased", memory.id, memory.scope.project, reason, memory=memory.id)
     # Every wording that ever stood is buried, or an old one would come back by an import.
     wordings = {(r.state.title, r.state.content) for r in before} | {(memory.title, memory.content)}

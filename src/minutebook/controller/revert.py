@@ -10,7 +10,7 @@ from dataclasses import replace
 from minutebook.call import Call
 from minutebook.controller.record import Record, claim_keys, lock_reach
 from minutebook.controller.review import candidate_of, edits_of
-from minutebook.ledger import inbox, memories, tombstones, verdicts
+from minutebook.ledger import inbox, memories, revisions, tombstones, verdicts
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Proposal, ProposalStatus
@@ -99,7 +99,7 @@ def _memory_stands(call: Call, id: str, revision: int) -> int:
     So a pile of writes comes apart one by one, newest first, though every revert makes a revision.
     """
     while revision:
-        made_by = memories.verdict_of(call.tx, id, revision)
+        made_by = revisions.verdict_of(call.tx, id, revision)
         effect = _undone_by(call, None if made_by is None else verdicts.get(call.tx, made_by), id)
         if effect is None:
             break
@@ -133,7 +133,7 @@ def _undone_by(call: Call, verdict: Verdict | None, ref: str) -> Effect | None:
 
 def _cannot_return(call: Call, effect: Effect, together: list[str]) -> str | None:
     """Whether the earlier state would bring back erased words, or stand on a name that is taken now."""
-    earlier = memories.at_revision(call.tx, effect.ref, int(effect.before))
+    earlier = revisions.at(call.tx, effect.ref, int(effect.before))
     if earlier is None or earlier.status is not Status.ACTIVE:
         return None
     claims = claim_keys(call).all_claims(earlier.title, earlier.content)
@@ -205,7 +205,7 @@ def _put_back_memory(call: Call, record: Record, effect: Effect, *, bury: bool, 
         # A proposal that waits again has no memory: restored by hand, this one stands for itself.
         earlier = replace(current, status=Status.RETIRED, proposal=current.proposal if bury else None)
     else:
-        found = memories.at_revision(call.tx, effect.ref, int(effect.before))
+        found = revisions.at(call.tx, effect.ref, int(effect.before))
         assert found is not None
         earlier = found
     restored = replace(earlier, revision=current.revision + 1, updated_at=call.now, seq=record.seq)

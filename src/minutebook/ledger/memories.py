@@ -1,20 +1,17 @@
-"""Memories and their revisions."""
+"""Memories: storing them, and finding the ones that are meant."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from dataclasses import replace as changed
 from typing import Any
 
-from minutebook.ledger import bands, fulltext
+from minutebook.ledger import bands, fulltext, revisions
 from minutebook.ledger.database import Tx
 from minutebook.ledger.plain import (
     dump,
     dump_evidence,
-    dump_state,
     load_evidence,
-    load_state,
     load_tags,
 )
 from minutebook.ledger.visibility import Reader, visible
@@ -22,8 +19,6 @@ from minutebook.model.memories import (
     GOVERNING,
     Importance,
     Memory,
-    MemoryLine,
-    Revision,
     Status,
     Type,
 )
@@ -60,7 +55,7 @@ def insert(tx: Tx, memory: Memory, claim: str, verdict: str) -> None:
     """Store a new memory with its first revision, tags, text and sketch."""
     tx.run(_INSERT, **_columns(memory, claim))
     _add_tags(tx, memory.id, memory.tags)
-    _keep_revision(tx, memory, verdict)
+    revisions.keep(tx, memory, verdict)
     _derive(tx, memory)
 
 
@@ -71,22 +66,10 @@ def replace(tx: Tx, prior: Memory, memory: Memory, claim: str, verdict: str) -> 
     if prior.tags != memory.tags:
         tx.run("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
         _add_tags(tx, memory.id, memory.tags)
-    _keep_revision(tx, memory, verdict)
+    revisions.keep(tx, memory, verdict)
     underive(tx, prior)
     _derive(tx, memory)
     return True
-
-
-def _keep_revision(tx: Tx, memory: Memory, verdict: str) -> None:
-    tx.run(
-        """INSERT INTO revisions (memory_id, revision, seq, verdict_id, state)
-           VALUES (:id, :revision, :seq, :verdict, :state)""",
-        id=memory.id,
-        revision=memory.revision,
-        seq=memory.seq,
-        verdict=verdict,
-        state=dump_state(memory),
-    )
 
 
 def _add_tags(tx: Tx, ref: str, tags: Sequence[str]) -> None:
@@ -156,7 +139,7 @@ def named(tx: Tx, slug: str, reader: Reader, *, governing: bool | None, active: 
     if active:
         clause += " AND m.status = 'active'"
     if governing is not None:
-        clause += f" AND m.type {'IN' if governing else 'NOT IN'} ({_list(GOVERNING)})"
+        clause += f" AND m.type {'IN' if governing else 'NOT IN'} ({governing_types()})"
     rows = tx.all(
         f"SELECT m.* FROM memories m WHERE m.slug = :slug AND {clause} ORDER BY m.id DESC LIMIT 20",
         slug=slug,
@@ -231,119 +214,6 @@ def near(tx: Tx, scope: Scope, refs: Sequence[str]) -> list[Memory]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """What a listing is narrowed to."""
-
-    governing: bool | None = None
-    type: str | None = None
-    status: str | None = "active"
-    scope: str | None = None
-    agent: str | None = None
-    author: str | None = None
-    tags: tuple[str, ...] = ()
-    importance: str | None = None
-    run: str | None = None
-    since: str | None = None
-    until: str | None = None
-
-
-def list_(tx: Tx, reader: Reader, wanted: Filter, *, after: str | None, limit: int) -> list[MemoryLine]:
-    """Newest first; `after` is the id of the last one seen."""
-    clause, params = visible(reader)
-    clause += narrow(wanted, params)
-    if after is not None:
-        clause += " AND m.id < :after"
-        params["after"] = after
-    rows = tx.all(
-        f"""SELECT {_LINE}, CASE WHEN {CONTESTED} THEN 1 ELSE 0 END AS contested
-              FROM memories m WHERE {clause} ORDER BY m.id DESC LIMIT :limit""",
-        limit=limit,
-        **params,
-    )
-    return [_line(row) for row in rows]
-
-
-def matching(tx: Tx, terms: list[str], reader: Reader, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
-    """Rows (ref, score) of memories that the reader may see and that hold any of the terms, best first."""
-    clause, params = visible(reader)
-    clause += narrow(wanted, params)
-    return fulltext.match(tx, terms, kind="memory", clause=clause, params=params, limit=limit)
-
-
-#: A standing memory that another standing memory contradicts. Asked of the links, so that it never goes stale.
-CONTESTED = """m.status = 'active' AND EXISTS (
-    SELECT 1 FROM memory_links l JOIN memories o
-        ON o.id = CASE WHEN l.from_id = m.id THEN l.to_id ELSE l.from_id END
-     WHERE l.relation = 'contradicts' AND (l.from_id = m.id OR l.to_id = m.id) AND o.status = 'active')"""
-
-
-def contested(tx: Tx, id: str) -> bool:
-    row = tx.one(f"SELECT 1 AS yes FROM memories m WHERE m.id = :id AND {CONTESTED}", id=id)
-    return row is not None
-
-
-def narrow(wanted: Filter, params: dict[str, Any]) -> str:
-    clause = ""
-    if wanted.governing is not None:
-        clause += f" AND m.type {'IN' if wanted.governing else 'NOT IN'} ({_list(GOVERNING)})"
-    if wanted.status == "contradicted":
-        clause += f" AND {CONTESTED}"
-    elif wanted.status is not None and wanted.status != "all":
-        clause += " AND m.status = :status"
-        params["status"] = wanted.status
-    for column in ("type", "scope", "agent", "author", "importance"):
-        value = getattr(wanted, column)
-        if value is not None:
-            clause += f" AND m.{column} = :{column}"
-            params[column] = value
-    if wanted.run is not None:
-        clause += " AND m.run_id = :run"
-        params["run"] = wanted.run
-    if wanted.since is not None:
-        clause += " AND m.updated_at >= :since"
-        params["since"] = wanted.since
-    if wanted.until is not None:
-        clause += " AND m.updated_at <= :until"
-        params["until"] = wanted.until
-    for index, tag in enumerate(wanted.tags):
-        clause += f" AND EXISTS (SELECT 1 FROM tags w WHERE w.ref = m.id AND w.tag = :tag{index})"
-        params[f"tag{index}"] = tag
-    return clause
-
-
-_LINE = """m.id, m.project_id, m.scope, m.tier, m.agent, m.repo_id, m.session_id, m.type, m.slug, m.title,
-    m.status, m.importance, m.author, m.tags, m.revision, m.created_at, m.updated_at"""
-
-
-def standing_in(tx: Tx, reader: Reader) -> list[tuple[Scope, MemoryLine]]:
-    """Every active memory that the reader may see with its scope, oldest first."""
-    clause, params = visible(reader)
-    rows = tx.all(
-        f"""SELECT {_LINE}, 0 AS contested FROM memories m
-             WHERE m.status = 'active' AND {clause} ORDER BY m.created_seq""",
-        **params,
-    )
-    return [(scope_of(row), _line(row)) for row in rows]
-
-
-def namesakes(tx: Tx, reader: Reader, ids: Sequence[str]) -> list[tuple[int, MemoryLine]]:
-    """Active memories the reader may see that bear the type and slug of one of these, with their depth."""
-    if not ids:
-        return []
-    names = {f"i{index}": id for index, id in enumerate(ids)}
-    clause, params = visible(reader)
-    rows = tx.all(
-        f"""SELECT {_LINE}, 0 AS contested FROM memories m
-             WHERE m.status = 'active' AND {clause}
-               AND EXISTS (SELECT 1 FROM memories f WHERE f.type = m.type AND f.slug = m.slug
-                              AND f.id IN ({", ".join(":" + name for name in names)}))""",
-        **names,
-        **params,
-    )
-    return [(scope_of(row).depth, _line(row)) for row in rows]
-
-
 def counts(tx: Tx, project: str) -> dict[str, int]:
     rows = tx.all(
         """SELECT status, count(*) AS n FROM memories WHERE project_id = :project
@@ -366,47 +236,6 @@ def supersession_chain(tx: Tx, id: str) -> set[str]:
     return {row["id"] for row in rows}
 
 
-def revisions(tx: Tx, id: str) -> list[Revision]:
-    rows = tx.all(
-        """SELECT r.memory_id, r.revision, r.seq, r.verdict_id, r.state, v.at, v.actor, v.op
-             FROM revisions r JOIN verdicts v ON v.id = r.verdict_id
-            WHERE r.memory_id = :id ORDER BY r.revision""",
-        id=id,
-    )
-    return [
-        Revision(
-            memory=row["memory_id"],
-            revision=row["revision"],
-            seq=row["seq"],
-            verdict=row["verdict_id"],
-            at=row["at"],
-            actor=row["actor"],
-            op=row["op"],
-            state=load_state(row["state"], id=row["memory_id"], revision=row["revision"], seq=row["seq"]),
-        )
-        for row in rows
-    ]
-
-
-def at_revision(tx: Tx, id: str, revision: int) -> Memory | None:
-    row = tx.one(
-        "SELECT revision, seq, state FROM revisions WHERE memory_id = :id AND revision = :revision",
-        id=id,
-        revision=revision,
-    )
-    return None if row is None else load_state(row["state"], id=id, revision=row["revision"], seq=row["seq"])
-
-
-def verdict_of(tx: Tx, id: str, revision: int) -> str | None:
-    """The verdict that made a revision."""
-    row = tx.one(
-        "SELECT verdict_id FROM revisions WHERE memory_id = :id AND revision = :revision",
-        id=id,
-        revision=revision,
-    )
-    return None if row is None else row["verdict_id"]
-
-
 def all_ids(tx: Tx) -> list[str]:
     return [row["id"] for row in tx.all("SELECT id FROM memories ORDER BY id")]
 
@@ -426,6 +255,11 @@ def blanked(memory: Memory, placeholder: str) -> Memory:
     )
 
 
+def governing_types() -> str:
+    """The governing types, as a list in SQL."""
+    return ", ".join(f"'{member.value}'" for member in sorted(GOVERNING))
+
+
 def _place(scope: Scope) -> dict[str, str]:
     return {
         "project": scope.project,
@@ -435,10 +269,6 @@ def _place(scope: Scope) -> dict[str, str]:
         "repo": scope.repo,
         "session": scope.session,
     }
-
-
-def _list(types: frozenset[Type]) -> str:
-    return ", ".join(f"'{member.value}'" for member in sorted(types))
 
 
 def _columns(memory: Memory, claim: str) -> dict[str, Any]:
@@ -526,21 +356,4 @@ def _memory(row: dict[str, Any]) -> Memory:
         observed_at=row["observed_at"],
         verified_at=row["verified_at"],
         seq=row["seq"],
-    )
-
-
-def _line(row: dict[str, Any]) -> MemoryLine:
-    return MemoryLine(
-        id=row["id"],
-        type=Type(row["type"]),
-        slug=row["slug"],
-        title=row["title"],
-        scope=str(scope_of(row)),
-        status="contradicted" if row["contested"] else row["status"],
-        importance=Importance(row["importance"]),
-        author=row["author"],
-        tags=load_tags(row["tags"]),
-        revision=row["revision"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
     )

@@ -9,7 +9,7 @@ from annotated_types import Ge
 from minutebook.call import Call
 from minutebook.controller import change
 from minutebook.controller.write import write as judged
-from minutebook.ledger import memories as kept
+from minutebook.ledger import listings
 from minutebook.model.errors import MinutebookError
 from minutebook.model.memories import GOVERNING, Difference, MemoryLine, MemoryView, RevisionLine, Type
 from minutebook.model.paging import Page
@@ -107,7 +107,7 @@ def list_(
     """
     if type is not None:
         _check_governs(type)
-    wanted = kept.Filter(
+    wanted = listings.Filter(
         governing=True,
         type=type,
         status=status,
@@ -117,7 +117,7 @@ def list_(
         since=time_of(call, since),
         until=time_of(call, until),
     )
-    return page_of(kept.list_(call.tx, call.reader, wanted, after=after, limit=limit + 1), limit, "id")
+    return page_of(listings.list_(call.tx, call.reader, wanted, after=after, limit=limit + 1), limit, "id")
 
 
 @operation(Access.READ)

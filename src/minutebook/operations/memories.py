@@ -13,6 +13,7 @@ from minutebook.controller import change
 from minutebook.controller import erase as erasing
 from minutebook.controller.write import write as judged
 from minutebook.ledger import links as relations
+from minutebook.ledger import listings, revisions
 from minutebook.ledger import memories as kept
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
@@ -115,7 +116,7 @@ def list_(
         minutebook memories list --type learning --tag cross-team
         minutebook memories list --status contradicted
     """
-    wanted = kept.Filter(
+    wanted = listings.Filter(
         type=type,
         status=status,
         scope=scope,
@@ -126,7 +127,7 @@ def list_(
         since=time_of(call, since),
         until=time_of(call, until),
     )
-    return page_of(kept.list_(call.tx, call.reader, wanted, after=after, limit=limit + 1), limit, "id")
+    return page_of(listings.list_(call.tx, call.reader, wanted, after=after, limit=limit + 1), limit, "id")
 
 
 @operation(Access.READ)
@@ -143,7 +144,7 @@ def view_of(call: Call, memory: Memory) -> MemoryView:
     found = relations.of(call.tx, memory.id)
     unseen = kept.unseen(call.tx, [end for link in found for end in (link.from_id, link.to_id)], call.reader)
     found = [link for link in found if link.from_id not in unseen and link.to_id not in unseen]
-    contested = kept.contested(call.tx, memory.id)
+    contested = listings.contested(call.tx, memory.id)
     return MemoryView(
         memory=memory,
         standing="contradicted" if contested else memory.status,
@@ -357,7 +358,7 @@ def history_of(call: Call, memory: Memory) -> Page[RevisionLine]:
             verdict=revision.verdict,
             seq=revision.seq,
         )
-        for revision in kept.revisions(call.tx, memory.id)
+        for revision in revisions.of(call.tx, memory.id)
     ]
     return Page(tuple(lines))
 
@@ -386,7 +387,7 @@ def diff(
 
 
 def difference_of(call: Call, memory: Memory, revision: int | None, to: int | None) -> Difference:
-    known = {item.revision: item for item in kept.revisions(call.tx, memory.id)}
+    known = {item.revision: item for item in revisions.of(call.tx, memory.id)}
     later = to or max(known)
     earlier = revision or max(later - 1, 1)
     for wanted in (earlier, later):

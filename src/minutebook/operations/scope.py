@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from minutebook.call import Call
-from minutebook.ledger import memories as kept
+from minutebook.ledger import listings
 from minutebook.ledger.visibility import Reader
 from minutebook.model.actors import Role
 from minutebook.model.errors import MinutebookError
@@ -27,7 +27,7 @@ def show(call: Call, agent: Agent | None = None) -> ScopeView:
     who = fold_name(agent) if agent else call.actor.id
     if call.actor.role is Role.AGENT and who != call.actor.id:
         raise MinutebookError("other_agent", f"{call.actor.name} cannot look through the eyes of {agent!r}.")
-    seen = kept.standing_in(call.tx, Reader(call.project.id, who))
+    seen = listings.standing_in(call.tx, Reader(call.project.id, who))
     hidden = shadows([(scope.depth, line) for scope, line in seen])
     by_scope: dict[Scope, Counter[str]] = {}
     for scope, line in seen:

@@ -8,6 +8,7 @@ from annotated_types import MaxLen
 
 from minutebook.call import Call
 from minutebook.ledger import inbox as proposals
+from minutebook.ledger import listings
 from minutebook.ledger import memories as kept
 from minutebook.model.errors import MinutebookError
 from minutebook.model.search import Found, Hit, State
@@ -48,7 +49,7 @@ def search(
     terms = list(dict.fromkeys(words(query)))[:_TERMS]
     if not terms:
         raise MinutebookError("blank_field", "The query holds no word to look for.", field="query")
-    wanted = kept.Filter(
+    wanted = listings.Filter(
         type=type, status=status, agent=None if agent is None else fold_name(agent), tags=tags_of(tag)
     )
     hits = _memories(call, terms, wanted, limit, shadowed)
@@ -58,7 +59,7 @@ def search(
     hits = hits[:limit]
     if hits:
         return Found(State.HITS, f"{len(hits)} found.", tuple(hits))
-    anywhere = kept.Filter(status="all")
+    anywhere = listings.Filter(status="all")
     if _memories(call, terms, anywhere, 1, True):
         return Found(
             State.FILTERED, "Something holds these words, but the filters leave it out; try --status all.", ()
@@ -66,9 +67,9 @@ def search(
     return Found(State.EMPTY, "Nothing you may see holds any of these words.", ())
 
 
-def _memories(call: Call, terms: list[str], wanted: kept.Filter, limit: int, shadowed: bool) -> list[Hit]:
-    rows = kept.matching(call.tx, terms, call.reader, wanted, limit=limit * 3)
-    hidden = shadows(kept.namesakes(call.tx, call.reader, [row["ref"] for row in rows]))
+def _memories(call: Call, terms: list[str], wanted: listings.Filter, limit: int, shadowed: bool) -> list[Hit]:
+    rows = listings.matching(call.tx, terms, call.reader, wanted, limit=limit * 3)
+    hidden = shadows(listings.namesakes(call.tx, call.reader, [row["ref"] for row in rows]))
     found = []
     for row in rows:
         memory = kept.get(call.tx, row["ref"])
