@@ -125,3 +125,13 @@ def test_a_global_decision_is_seen_in_every_project_and_a_projects_own_is_not(ho
     decide(house, "here")
     elsewhere = house.as_("Bishop", project=house.new_project("Sulaco"))
     assert [line.slug for line in elsewhere(decisions.list_).items] == ["everywhere"]
+
+
+def test_who_changes_only_the_title_does_not_become_the_author(house: House) -> None:
+    house.ripley(inbox.submit, type="technical", title="PG", content="One database for all.", slug="db")
+    house.dallas(inbox.promote, ref="db")
+    house.mother(decisions.edit, ref="db", title="Use PostgreSQL")
+    kept = house.mother(decisions.show, ref="db").memory
+    assert (kept.title, kept.author, kept.decided_by) == ("Use PostgreSQL", "ripley", "mother")
+    house.mother(decisions.edit, ref="db", content="Two databases, one of them for tests.")
+    assert house.mother(decisions.show, ref="db").memory.author == "mother"

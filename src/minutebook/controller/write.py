@@ -388,6 +388,9 @@ def accept(
     assert record.memory is not None
     memory_id = record.memory
     claim = keys.claim(candidate.title, candidate.content)
+    if known is not None and updates and known.content == candidate.content:
+        # Who only changes what is said about the words has not written them.
+        author, author_role = known.author, known.author_role
     memory = Memory(
         id=memory_id,
         scope=candidate.scope,
