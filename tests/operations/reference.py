@@ -77,6 +77,8 @@ class Proposal:
 class Stone:
     claim: str
     cause: str
+    #: whom it binds; everybody if empty
+    agent: str = ""
     lifted: bool = False
     agent: str = ""
 

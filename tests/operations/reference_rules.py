@@ -70,16 +70,14 @@ class Reference(Kept):
         if said is not None:
             self.rule(answer.verdict, "skip", [])
             return {"memory": said.id, "op": "skip", "outcome": "known", "proposal": None, "id": None}
-        waiting = [p for p in self.proposals.values() if (p.agent, p.status) == (who, "pending")]
-        waiting = [p for p in waiting if p.words.claim == words.claim][:1]
+        alike = [
+            p
+            for p in self.proposals.values()
+            if (p.agent, p.status, p.words.type, p.words.claim) == (who, "pending", words.type, words.claim)
+        ]
         nothing_meant = not given and (aimed or identity) is None
-        if (
-            waiting
-            and nothing_meant
-            and (propose or not self.decides(who))
-            and waiting[0].words.type == words.type
-        ):
-            return self.unchanged(waiting[0], answer)
+        if alike and nothing_meant and (propose or not self.decides(who)):
+            return self.unchanged(alike[0], answer)
         held: list[Any] = ["asked"] if propose else []
         if words.governs and not self.decides(who):
             held.append(("governs", words.type))
@@ -106,7 +104,7 @@ class Reference(Kept):
         stone = self.stone_on(words.claim, who)
         if stone is None or self.saying(words):
             return None
-        if not decides:
+        if not self.decides(who):
             raise Refused("tombstoned")
         return stone
 
@@ -166,6 +164,8 @@ class Reference(Kept):
     ) -> tuple[list[Any], Memory]:  # fmt: skip
         if op == "update" and known is not None:
             origin = proposal or known.proposal
+            if known.words.content == words.content:
+                author = known.author  # who changes the title has not written the words
             effects = [self.change(known, words=words, author=author, proposal=origin, successor=None)]
             memory = self.memories[known.id]
         else:
@@ -297,6 +297,8 @@ class Reference(Kept):
             raise Refused("bad_transition")
         # What an agent takes back binds that agent alone.
         agent = who if ROLES[who] == "agent" else ""
+        # What an agent takes back binds that agent alone.
+        mine = "" if self.decides(who) else who
         effects = [self.change(memory, status="retired"), self.bury(memory.words.claim, "retired", agent)]
         return self.done(answer, "retire", id, effects)
 

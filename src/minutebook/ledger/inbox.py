@@ -218,17 +218,19 @@ def slugs_like(tx: Tx, project: str, slug: str) -> set[str]:
     return {row["slug"] for row in rows}
 
 
-def of_claim(tx: Tx, project: str, agent: str, claim: str) -> Proposal | None:
-    """A pending proposal of the same agent that says exactly this."""
-    row = tx.one(
+def of_claim(tx: Tx, project: str, agent: str, type: str, claim: str) -> Proposal | None:
+    """The oldest pending proposal of the same agent and type that says exactly this."""
+    rows = tx.all(
         """SELECT * FROM proposals
-            WHERE claim = :claim AND project_id = :project AND agent = :agent AND status = 'pending'
-            LIMIT 1""",
+            WHERE claim = :claim AND project_id = :project AND agent = :agent AND type = :type
+              AND status = 'pending'""",
         claim=claim,
         project=project,
         agent=agent,
+        type=type,
     )
-    return None if row is None else _proposal(row)
+    # Sorted here: ORDER BY id would make SQLite walk the primary key instead of asking for the claim.
+    return _proposal(min(rows, key=lambda row: row["id"])) if rows else None
 
 
 def near(tx: Tx, refs: Sequence[str]) -> list[Proposal]:
