@@ -80,7 +80,6 @@ class Stone:
     #: whom it binds; everybody if empty
     agent: str = ""
     lifted: bool = False
-    agent: str = ""
 
 
 @dataclass

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from tests.operations.reference import (
-    ROLES,
     Kept,
     Memory,
     Proposal,
@@ -296,9 +295,8 @@ class Reference(Kept):
         if memory.status != "active":
             raise Refused("bad_transition")
         # What an agent takes back binds that agent alone.
-        agent = who if ROLES[who] == "agent" else ""
         # What an agent takes back binds that agent alone.
-        mine = "" if self.decides(who) else who
+        agent = "" if self.decides(who) else who
         effects = [self.change(memory, status="retired"), self.bury(memory.words.claim, "retired", agent)]
         return self.done(answer, "retire", id, effects)
 

@@ -393,6 +393,18 @@ def test_a_memory_restored_after_its_promotion_was_reverted_does_not_block_the_p
     assert violations(state_of(house.service.database)) == []
 
 
+def test_what_waits_already_is_known_by_each_type_apart(house: House) -> None:
+    """Found by the machine: of two pending proposals with one claim, the databases looked at different ones."""
+    words = {"title": "Look twice", "content": "Look twice before every release."}
+    house.ripley(
+        inbox.submit, type="architectural", slug="other", **{**words, "content": "Not this at all, yet."}
+    )
+    first = house.ripley(inbox.submit, type="process", **words)
+    house.ripley(inbox.submit, type="architectural", slug="other", **words)
+    again = house.ripley(inbox.submit, type="process", **words)
+    assert (again.outcome, again.id) == ("unchanged", first.id)
+
+
 def test_the_model_knows_every_person_of_the_house() -> None:
     from tests.houses import PEOPLE as HOUSE
 

@@ -92,18 +92,7 @@ def erase_proposal(call: Call, proposal: Proposal, *, reason: str) -> Outcome:
     _bury(record, proposal.id, wordings, reason)
     if proposal.status is ProposalStatus.PENDING:
         # Nothing is left to decide about, so it waits no longer.
-        inbox.settle(
-            call.tx,
-            proposal,
-            ProposalStatus.REJECTED,
-            memory=None,
-            reviewer=call.actor.id,
-            role=call.actor.role,
-            reason=None,
-            edits=None,
-            at=call.now,
-            seq=record.seq,
-        )
+        record.settle(proposal, ProposalStatus.REJECTED, reason=None)
     inbox.underive(call.tx, proposal)
     verdict = _close(call, record, refs=[proposal.id], slugs=_slugs(proposal), wordings=wordings)
     return outcome(verdict, slug=erasure.name_of(proposal.id), revision=None)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minutebook.call import Call
-from minutebook.ledger import claims, events, links, memories, tombstones, verdicts
+from minutebook.ledger import claims, events, inbox, links, memories, tombstones, verdicts
 from minutebook.model.errors import MinutebookError
+from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Memory, Relation
 from minutebook.model.tombstones import Cause, Tombstone
 from minutebook.model.verdicts import Effect, Op, Outcome, RuleHit, Verdict
@@ -68,6 +69,38 @@ class Record:
                 revision=prior.revision,
             )
         self.effects.append(Effect("memory", memory.id, str(prior.revision), str(memory.revision)))
+
+    def settle(
+        self,
+        proposal: Proposal,
+        status: ProposalStatus,
+        *,
+        reason: str | None,
+        memory: str | None = None,
+        edits: str | None = None,
+        by: tuple[str, str] | None = None,
+    ) -> None:
+        """Compare and set a pending proposal; whoever is second finds nothing pending, and does nothing.
+
+        `by` is who settled it and with what role, where that is not who is asking now.
+        """
+        reviewer, role = by or (self.call.actor.id, self.call.actor.role)
+        if not inbox.settle(
+            self.call.tx,
+            proposal,
+            status,
+            memory=memory,
+            reviewer=reviewer,
+            role=role,
+            reason=reason,
+            edits=edits,
+            at=self.call.now,
+            seq=self.seq,
+        ):
+            raise MinutebookError(
+                "already_decided", f"{proposal.slug!r} was decided by somebody else meanwhile."
+            )
+        self.effects.append(Effect("proposal", proposal.id, "pending", status))
 
     def link(self, from_id: str, relation: Relation, to_id: str) -> bool:
         added = links.add(

@@ -264,19 +264,14 @@ def _settle_again(
     if status is ProposalStatus.MERGED and first is not None and first.candidate is not None:
         edits = edits_of(proposal, Candidate.from_material(first.candidate))
     settled = first is not None and effect.before != ""
-    inbox.settle(
-        call.tx,
+    record.settle(
         proposal,
         status,
-        memory=verdict.memory if status is ProposalStatus.MERGED else None,
-        reviewer=first.actor if first is not None and settled else call.actor.id,
-        role=first.role if first is not None and settled else call.actor.role,
         reason=first.reason if first is not None and settled else f"reverted: {reason}",
+        memory=verdict.memory if status is ProposalStatus.MERGED else None,
         edits=edits,
-        at=call.now,
-        seq=record.seq,
+        by=(first.actor, first.role) if first is not None and settled else None,
     )
-    record.effects.append(Effect("proposal", proposal.id, "pending", status))
 
 
 def _earlier_words(call: Call, verdict: Verdict, proposal: str) -> Candidate:

@@ -15,13 +15,13 @@ from minutebook.controller.write import (
     refuse,
     screen_candidate,
 )
-from minutebook.ledger import inbox, memories
+from minutebook.ledger import memories
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Promotion, Proposal, ProposalStatus, Rejection
 from minutebook.model.memories import Memory, Status
 from minutebook.model.tombstones import Cause
-from minutebook.model.verdicts import Effect, Op, RuleHit
+from minutebook.model.verdicts import Op, RuleHit
 from minutebook.policy.judge import judge
 from minutebook.policy.promotion import check_may_settle
 from minutebook.policy.screening import Tier
@@ -79,21 +79,8 @@ def promote(
         call, candidate, judgement, keys, memory_id, kind="proposal.promoted", proposal=proposal
     )
     diff = edits_of(proposal, candidate)
-    # First of all, and compared: whoever is second finds nothing pending and does nothing.
-    if not inbox.settle(
-        call.tx,
-        proposal,
-        ProposalStatus.MERGED,
-        memory=memory_id,
-        reviewer=call.actor.id,
-        role=call.actor.role,
-        reason=reason,
-        edits=diff,
-        at=call.now,
-        seq=record.seq,
-    ):
-        raise MinutebookError("already_decided", f"{proposal.slug!r} was decided by somebody else meanwhile.")
-    record.effects.append(Effect("proposal", proposal.id, "pending", "merged"))
+    # First of all: two reviewers cannot both go on from here.
+    record.settle(proposal, ProposalStatus.MERGED, reason=reason, memory=memory_id, edits=diff)
     done = accept(
         call,
         candidate,
@@ -231,20 +218,7 @@ def close(call: Call, proposal: Proposal, *, reason: str, bury: bool) -> Rejecti
         digest=claim,
         detail={"slug": proposal.slug},
     ).open()
-    if not inbox.settle(
-        call.tx,
-        proposal,
-        ProposalStatus.REJECTED,
-        memory=None,
-        reviewer=call.actor.id,
-        role=call.actor.role,
-        reason=reason,
-        edits=None,
-        at=call.now,
-        seq=record.seq,
-    ):
-        raise MinutebookError("already_decided", f"{proposal.slug!r} was decided by somebody else meanwhile.")
-    record.effects.append(Effect("proposal", proposal.id, "pending", "rejected"))
+    record.settle(proposal, ProposalStatus.REJECTED, reason=reason)
     tombstone = ""
     # A claim that stands is not dead: rejecting the second copy of it buries nothing.
     if bury and not memories.of_claim(call.tx, proposal.scope, claim):
