@@ -404,9 +404,12 @@ def test_a_memory_is_named_by_slug_or_id_and_the_deepest_of_a_name_is_meant(hous
     assert house.ripley(memories.show, ref="X").memory.id == deep.memory
     assert house.ripley(memories.show, ref=(wide.memory or "").lower()).memory.id == wide.memory
     assert house.bishop(memories.show, ref="x").memory.id == wide.memory
-    learn(house, "Something of Bishop's own.", slug="x", who="bishop")
-    both = refusal(house.jones, memories.show, ref="x")
-    assert (both.code, len(both.details["candidates"])) == ("ambiguous", 3)
+    # Who is no agent means the project's, not some agent's; where there are only agents', it must be said whose.
+    assert house.jones(memories.show, ref="x").memory.id == wide.memory
+    learn(house, "What only Ripley noted down.", slug="y")
+    learn(house, "Something of Bishop's own.", slug="y", who="bishop")
+    both = refusal(house.jones, memories.show, ref="y")
+    assert (both.code, len(both.details["candidates"])) == ("ambiguous", 2)
     assert code(house.ripley, memories.show, ref="🚀") == "bad_slug"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minutebook.operations import decisions, memories, projects, scope, sessions
+from minutebook.operations import decisions, memories, projects, scope, search, sessions
 from tests.houses import House
 from tests.operations.asking import code
 
@@ -56,3 +56,19 @@ def test_an_agent_looks_with_its_own_eyes_and_the_others_with_anybodys(house: Ho
     for reader in (house.dallas, house.mother, house.jones):
         assert reader(scope.show, agent="Ripley").visible == 1
         assert reader(scope.show, agent="bishop").visible == 0
+
+
+def test_another_agents_cross_team_memory_hides_nothing_of_the_projects(house: House) -> None:
+    house.mother(memories.write, type="learning", content="Retry three times.", slug="retries")
+    house.ash(
+        memories.write,
+        type="learning",
+        content="Retry five times at most.",
+        slug="retries",
+        tag=["cross-team"],
+    )
+    assert house.ripley(scope.show).shadows == ()
+    assert len(house.ripley(search.search, query="retry").hits) == 2
+    assert len(house.mother(search.search, query="retry").hits) == 2
+    # For Ash itself its own memory is the nearer one.
+    assert [hit.scope for hit in house.ash(search.search, query="retry").hits] == ["agent:ash"]

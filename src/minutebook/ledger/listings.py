@@ -126,7 +126,7 @@ def namesakes(tx: Tx, reader: Reader, ids: Sequence[str]) -> list[tuple[int, Mem
         **names,
         **params,
     )
-    return [(scope_of(row).depth, _line(row)) for row in rows]
+    return [(reader.depth(scope_of(row)), _line(row)) for row in rows]
 
 
 def _line(row: dict[str, Any]) -> MemoryLine:

@@ -7,6 +7,7 @@ from typing import Any
 
 from minutebook.model.actors import Role
 from minutebook.model.memories import CROSS_TEAM
+from minutebook.model.scopes import Scope, ScopeKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,17 @@ class Reader:
     @classmethod
     def of(cls, actor_id: str, role: Role, project: str) -> Reader:
         return cls(project, actor_id if role is Role.AGENT else None)
+
+    def depth(self, scope: Scope) -> int:
+        """How deep a scope lies for this reader: another agent's memory is no nearer than the project's.
+
+        So what others tagged cross-team stands beside the project's own and hides nothing of it.
+        """
+        return min(scope.depth, Scope.of_project(self.project).depth) if self.foreign(scope) else scope.depth
+
+    def foreign(self, scope: Scope) -> bool:
+        """Whether a scope is another agent's; for somebody who is no agent, every agent's is."""
+        return scope.kind is ScopeKind.AGENT and scope.agent != self.agent
 
 
 def visible(reader: Reader, alias: str = "m") -> tuple[str, dict[str, Any]]:

@@ -258,6 +258,8 @@ def memory_named(call: Call, ref: str, *, governing: bool | None = None, any_sta
         several = kept.named(call.tx, slug, call.reader, governing=governing)
         if not several and any_status:
             several = kept.named(call.tx, slug, call.reader, governing=governing, active=False)[:1]
+        # Who does not say whose means their own or the project's, if there is one.
+        several = [m for m in several if not call.reader.foreign(m.scope)] or several
         if len(several) > 1 and several[0].scope.depth == several[1].scope.depth:
             raise MinutebookError(
                 "ambiguous",

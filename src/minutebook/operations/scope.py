@@ -27,8 +27,9 @@ def show(call: Call, agent: Agent | None = None) -> ScopeView:
     who = fold_name(agent) if agent else call.actor.id
     if call.actor.role is Role.AGENT and who != call.actor.id:
         raise MinutebookError("other_agent", f"{call.actor.name} cannot look through the eyes of {agent!r}.")
-    seen = listings.standing_in(call.tx, Reader(call.project.id, who))
-    hidden = shadows([(scope.depth, line) for scope, line in seen])
+    reader = Reader(call.project.id, who)
+    seen = listings.standing_in(call.tx, reader)
+    hidden = shadows([(reader.depth(scope), line) for scope, line in seen])
     by_scope: dict[Scope, Counter[str]] = {}
     for scope, line in seen:
         by_scope.setdefault(scope, Counter())[line.type] += 1
