@@ -7,7 +7,7 @@ from typing import Any
 from minutebook.model.verdicts import Outcome
 from minutebook.operations import decisions, inbox, memories
 from tests.houses import House
-from tests.operations.asking import code
+from tests.operations.asking import code, refusal
 
 
 def decide(house: House, slug: str, content: str | None = None, who: str = "mother", **more: Any) -> Outcome:
@@ -135,3 +135,32 @@ def test_who_changes_only_the_title_does_not_become_the_author(house: House) -> 
     assert (kept.title, kept.author, kept.decided_by) == ("Use PostgreSQL", "ripley", "mother")
     house.mother(decisions.edit, ref="db", content="Two databases, one of them for tests.")
     assert house.mother(decisions.show, ref="db").memory.author == "mother"
+
+
+def test_an_agent_can_propose_a_change_to_the_decision_that_it_once_proposed(house: House) -> None:
+    house.ripley(inbox.submit, type="technical", title="PG", content="One database for all.", slug="db")
+    house.dallas(inbox.promote, ref="db")
+    held = house.ripley(decisions.edit, ref="db", content="One database for all but the tests.")
+    assert (held.op, held.slug) == ("hold", "db--ripley")
+    # Sent again, with other words, it is the same proposal.
+    again = house.ripley(decisions.edit, ref="db", content="One database, two for the tests.")
+    assert again.proposal == held.proposal
+    house.dallas(inbox.promote, ref="db--ripley")
+    assert house.ripley(decisions.show, ref="db").memory.content == "One database, two for the tests."
+
+
+def test_a_successor_cannot_take_the_name_of_a_third_decision(house: House) -> None:
+    for slug in ("one", "two"):
+        house.mother(decisions.write, type="process", title=slug, content=f"We do {slug}.", slug=slug)
+    refused = refusal(
+        house.mother,
+        decisions.write,
+        type="process",
+        title="T",
+        content="We do three.",
+        slug="one",
+        supersedes="two",
+    )
+    assert refused.code == "exists"
+    assert "give another slug" in refused.message
+    assert len(house.mother(decisions.list_).items) == 2

@@ -49,6 +49,12 @@ def write(call: Call, candidate: Candidate) -> Outcome:
         return _skip(call, candidate, judgement, keys)
     if judgement.op is Op.HOLD:
         return hold(call, candidate, judgement, keys, mine)
+    if judgement.op is Op.SUPERSEDE and identity is not None and identity != judgement.target:
+        raise MinutebookError(
+            "exists",
+            f"{candidate.slug!r} stands already and is not what would be superseded; give another slug.",
+            memory=identity.id,
+        )
     if judgement.op is Op.ADD and identity is not None and not candidate.slug_given:
         # A slug made from the title never means the memory that bears it already: it steps aside.
         taken = memories.slugs_like(call.tx, candidate.scope, candidate.type, candidate.slug)
@@ -268,6 +274,8 @@ def hold(
     call: Call, candidate: Candidate, judgement: Judgement, keys: ClaimKeys, mine: Proposal | None
 ) -> Outcome:
     """Put the candidate into the inbox, or bring this agent's pending proposal up to date."""
+    if mine is not None and candidate.amends and mine.status is not ProposalStatus.PENDING:
+        mine = None  # to propose a change to what became of one's own proposal does not reopen that one
     if mine is not None:
         check_undecided(call, mine)
     tx, project = call.tx, call.project.id
