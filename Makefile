@@ -55,7 +55,8 @@ surface: $(VENV)/.installed ## write docs/SURFACE.txt anew
 	@$(BIN)/python -m minutebook.surfaces.surface
 
 crash: $(VENV)/.installed-dev ## kill at every step, long histories
-	@$(BIN)/python -m pytest -m slow
+	@$(BIN)/python -m pytest -m slow --timeout 1800
+	@MINUTEBOOK_EXAMPLES=150 MINUTEBOOK_STEPS=40 $(BIN)/python -m pytest tests/operations/test_state_machine.py --timeout 1800
 
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@$(PIP) --editable '.[postgres,dev,bench]'
