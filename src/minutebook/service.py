@@ -127,7 +127,7 @@ class Service:
 
     def _admit(self, tx: Tx, caller: Caller, project: str | None, operation: Operation) -> Caller:
         """The caller as the ledger knows it now: a role that was taken away is gone at once."""
-        known = actors.get(tx, caller.actor.id)
+        known = tx.remember(("actor", caller.actor.id), lambda: actors.get(tx, caller.actor.id))
         actor = caller.actor
         if known is not None:
             check_not_retired(known)
@@ -141,7 +141,7 @@ class Service:
             ref = actor.project
         if ref is None:
             return None
-        found = projects.find(tx, ref)
+        found = tx.remember(("project", ref), lambda: projects.find(tx, ref))
         if actor.project is not None and (found is None or found.id != actor.project):
             raise MinutebookError("other_project", f"{actor.name} is bound to another project.")
         if found is None and operation.noun in ("system", "projects", "actors"):

@@ -10,6 +10,7 @@ from minutebook.model.actors import Actor, Role
 
 def insert(tx: Tx, actor: Actor) -> bool:
     """Register an actor; False when the name is taken."""
+    tx.forget()
     return bool(
         tx.run(
             """INSERT INTO actors (id, name, role, project_id, created_at)
@@ -24,6 +25,7 @@ def insert(tx: Tx, actor: Actor) -> bool:
 
 
 def update(tx: Tx, actor: Actor) -> None:
+    tx.forget()
     tx.run(
         "UPDATE actors SET name = :name, role = :role, project_id = :project, retired_at = :retired WHERE id = :id",
         id=actor.id,

@@ -71,7 +71,9 @@ class Arrival:
 
 def receive(tx: Tx, source: Archive, terms: Terms) -> Arrival:
     """Bring the rows of an archive into the ledger, inside one transaction."""
-    return _Reception(tx, source, terms).run()
+    arrival = _Reception(tx, source, terms).run()
+    tx.forget()  # actors, projects and keys may have come in
+    return arrival
 
 
 def projects_in(source: Archive) -> list[str]:

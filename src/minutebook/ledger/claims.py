@@ -58,9 +58,10 @@ def keys(tx: Tx) -> ClaimKeys | None:
 
 def ensure(tx: Tx, *, new_id: Callable[[], str], secret: Callable[[], str], at: str) -> ClaimKeys:
     """The ledger's keys, made on the first write."""
-    found = keys(tx)
+    found = tx.remember(("claim_keys", ""), lambda: keys(tx))
     if found is not None:
         return found
+    tx.forget()
     tx.lock("global")
     tx.run(
         """INSERT INTO claim_keys (id, position, secret, created_at) VALUES (:id, 0, :secret, :at)

@@ -61,6 +61,7 @@ class Tx(ABC):
     """
 
     dialect: Dialect
+    _kept: dict[tuple[str, str], Any] | None = None
 
     @property
     @abstractmethod
@@ -69,6 +70,24 @@ class Tx(ABC):
 
         Only a read transaction knows it. A follower reads `seq > cursor AND seq <= settled`.
         """
+
+    def remember(self, key: tuple[str, str], look_up: Callable[[], T]) -> T:
+        """What was looked up before in this transaction: writes that share it ask for the same few rows.
+
+        Whoever changes such a row says `forget`, and so does the writer when it undoes a write.
+        """
+        if self._kept is None:
+            self._kept = {}
+        if key not in self._kept:
+            found = look_up()
+            # The look-up itself may have made us forget.
+            self._kept = self._kept or {}
+            self._kept[key] = found
+        return self._kept[key]
+
+    def forget(self) -> None:
+        """Look everything up anew."""
+        self._kept = None
 
     @abstractmethod
     def one(self, sql: str, /, **params: Any) -> Row | None:

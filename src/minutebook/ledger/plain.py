@@ -12,7 +12,7 @@ from minutebook.model.memories import Importance, Memory, Status, Type
 from minutebook.model.scopes import Scope, ScopeKind
 from minutebook.model.verdicts import Effect, RuleHit
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
 def dump(value: Any) -> str:

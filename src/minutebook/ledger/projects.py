@@ -9,6 +9,7 @@ from minutebook.model.projects import Project, Repo, Workspace
 
 
 def insert(tx: Tx, project: Project) -> None:
+    tx.forget()
     tx.run(
         """INSERT INTO projects (id, slug, name, created_by, created_at)
            VALUES (:id, :slug, :name, :created_by, :created_at)""",
@@ -21,6 +22,7 @@ def insert(tx: Tx, project: Project) -> None:
 
 
 def update(tx: Tx, project: Project) -> None:
+    tx.forget()
     tx.run(
         "UPDATE projects SET slug = :slug, name = :name, archived_at = :archived_at WHERE id = :id",
         id=project.id,

@@ -247,6 +247,7 @@ class Writer:
                     session.keep()
                 elif session.fault() is None:
                     session.undo()
+                    tx.forget()
                 if session.fault() is not None:
                     session.abandon()
                     return False
