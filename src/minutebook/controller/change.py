@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from minutebook.call import Call
+from minutebook.controller.accept import supersede
 from minutebook.controller.record import Record, claim_keys, lock_reach, outcome
-from minutebook.controller.write import check_no_secret, supersede
+from minutebook.controller.write import check_no_secret
 from minutebook.ledger import memories, tombstones
 from minutebook.model.actors import may_decide
 from minutebook.model.errors import MinutebookError

@@ -6,12 +6,11 @@ import difflib
 from dataclasses import replace
 
 from minutebook.call import Call
+from minutebook.controller.accept import accept, open_acceptance
 from minutebook.controller.record import Record, claim_keys, lock_reach
 from minutebook.controller.write import (
-    accept,
     check_replaces,
     gather,
-    open_acceptance,
     refuse,
     screen_candidate,
 )
