@@ -31,7 +31,7 @@ from minutebook.ledger import sqlite_tx
 from minutebook.model.actors import Actor, Origin, Role
 from minutebook.operations import memories, projects
 from minutebook.operations.registry import REGISTRY
-from minutebook.service import Client
+from minutebook.service import LocalClient
 
 ROUNDS = int(os.environ.get("ROUNDS", "7"))
 WRITES = int(os.environ.get("WRITES", "256"))
@@ -94,7 +94,7 @@ class Ours:
         chosen = settings.load({}, home=home, database_url=url)
         self.service = wiring.open_service(chosen)
         actor = Actor("bench", "bench", Role.OPERATOR)
-        self.client = Client(self.service, actor=actor, origin=Origin.PYTHON, project="global")
+        self.client = LocalClient(self.service, actor=actor, origin=Origin.PYTHON, project="global")
         self.client.project = self.client(projects.create, name="Bench").id
         self.operation = REGISTRY.of(memories.write)
 

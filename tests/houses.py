@@ -15,7 +15,7 @@ from minutebook.model.ids import Ids
 from minutebook.model.text import fold_name
 from minutebook.operations import actors, projects
 from minutebook.policy.limits import Limits
-from minutebook.service import Client, Service
+from minutebook.service import LocalClient, Service
 from minutebook.wiring import SCHEMA
 
 #: The people of every test, by role.
@@ -84,14 +84,14 @@ class House:
 
     def as_(
         self, name: str, *, project: str | None = None, origin: Origin = Origin.PYTHON, run: str | None = None
-    ) -> Client:
+    ) -> LocalClient:
         """A caller with that person's name and role; strangers are agents."""
         actor = self.service.actor(name) or Actor(fold_name(name), name, PEOPLE.get(name.title(), Role.AGENT))
-        return Client(
+        return LocalClient(
             self.service, actor=actor, origin=origin, project=project or self.project or None, run=run
         )
 
-    def __getattr__(self, name: str) -> Client:
+    def __getattr__(self, name: str) -> LocalClient:
         if name.title() in PEOPLE:
             return self.as_(name.title())
         raise AttributeError(name)

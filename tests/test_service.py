@@ -11,7 +11,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.operations import actors, decisions, inbox, memories, projects, sessions, verdicts
 from minutebook.operations.registry import REGISTRY
 from minutebook.policy.limits import Limits
-from minutebook.service import Client
+from minutebook.service import LocalClient
 from tests import invariants
 from tests.houses import House
 from tests.operations.asking import code, refusal
@@ -20,7 +20,7 @@ KEY = "xox" + "b-829301745528-6630184925517-qz7m1xk4r9wt2pv8nh3jc5ly"
 WRITE: dict[str, Any] = {"type": "learning", "content": "The proxy drops large bodies.", "slug": "proxy"}
 
 
-def with_key(client: Client, function: Any, key: str, **arguments: Any) -> Any:
+def with_key(client: LocalClient, function: Any, key: str, **arguments: Any) -> Any:
     return client.invoke(REGISTRY.of(function), arguments, key=key)
 
 
@@ -123,7 +123,7 @@ def test_a_role_that_was_taken_away_is_gone_at_once(house: House) -> None:
 
 def test_a_caller_cannot_claim_more_than_the_ledger_knows_of_it(house: House) -> None:
     house.ripley(inbox.submit, type="scope", title="S", content="Words.", slug="s")
-    forged = Client(
+    forged = LocalClient(
         house.service,
         actor=Actor("bishop", "Bishop", Role.OPERATOR),
         origin=Origin.PYTHON,
@@ -133,7 +133,7 @@ def test_a_caller_cannot_claim_more_than_the_ledger_knows_of_it(house: House) ->
 
 
 def test_the_scribe_asks_for_nothing_by_hand(house: House) -> None:
-    scribe = Client(
+    scribe = LocalClient(
         house.service,
         actor=Actor("scribe", "Scribe", Role.SCRIBE),
         origin=Origin.SYSTEM,

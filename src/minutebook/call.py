@@ -45,6 +45,8 @@ class Caller:
     project: Project | None
     run: str | None = None
     key: str | None = None
+    #: the id of the bearer token that named the actor, if one did
+    token: str | None = None
 
     @property
     def needed_project(self) -> Project:

@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from minutebook.call import Call, Caller, LongCall, Preview, World
+from minutebook.client import Client
 from minutebook.ledger import actors, ids, projects, requests
 from minutebook.ledger.database import Database, Tx
 from minutebook.ledger.requests import Answered
@@ -19,10 +20,7 @@ from minutebook.model.projects import Project
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.text import fold_name
 from minutebook.model.verdicts import Outcome
-from minutebook.operations.registry import REGISTRY, Access, Operation, from_plain, to_plain
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from minutebook.operations.registry import Access, Operation, from_plain, to_plain
 
 #: The rank that each access level takes.
 _NEEDED = {
@@ -56,11 +54,15 @@ class Service:
         project: str | None = None,
         key: str | None = None,
         run: str | None = None,
+        token: str | None = None,
     ) -> Any:
-        """Carry out an operation with raw arguments, and return its typed answer."""
+        """Carry out an operation with raw arguments, and return its typed answer.
+
+        `token` is the id of the bearer token that named the actor, if one did.
+        """
         authorise(actor, operation)
         parsed = operation.parse(arguments)
-        caller = Caller(actor=actor, origin=origin, project=None, run=run, key=check_key(key))
+        caller = Caller(actor=actor, origin=origin, project=None, run=run, key=check_key(key), token=token)
         if operation.outside:
             with self.database.read() as tx:
                 caller = self._admit(tx, caller, project, operation)
@@ -78,6 +80,41 @@ class Service:
             )
         except Preview as preview:
             return preview.value
+
+    def invoke_soon(
+        self,
+        operation: Operation,
+        arguments: Mapping[str, Any],
+        tell: Callable[[Any, BaseException | None], None],
+        *,
+        actor: Actor,
+        origin: Origin,
+        project: str | None = None,
+        key: str | None = None,
+        run: str | None = None,
+        token: str | None = None,
+    ) -> None:
+        """Start a write for a caller that must not sleep: `tell(value, error)` comes when it is durable.
+
+        Only where `can_be_soon` says so. What is wrong with the request itself is raised at once.
+        """
+        authorise(actor, operation)
+        parsed = operation.parse(arguments)
+        caller = Caller(actor=actor, origin=origin, project=None, run=run, key=check_key(key), token=token)
+        digest = "" if key is None else _digest(operation, arguments, project)
+
+        def told(value: Any, error: BaseException | None) -> None:
+            if isinstance(error, Preview):
+                value, error = error.value, None
+            tell(value, error)
+
+        self.database.write_soon(
+            "", lambda tx: self._write(operation, tx, caller, parsed, project, digest), told
+        )
+
+    def can_be_soon(self, operation: Operation) -> bool:
+        """Whether `invoke_soon` takes the operation: a write, where no lane has to be looked up first."""
+        return operation.access is not Access.READ and not operation.outside and not self.database.lanes
 
     def _run(self, operation: Operation, tx: Tx, caller: Caller, parsed: dict[str, Any]) -> Any:
         return operation.function(
@@ -117,7 +154,7 @@ class Service:
 
     def _lane(self, project: str | None) -> str:
         """The lane of a write: its project's id, so that writes of one project never run side by side."""
-        if project is None or project == GLOBAL:
+        if project is None or project == GLOBAL or not self.database.lanes:
             return GLOBAL
         if is_ulid(project):
             return project
@@ -174,11 +211,8 @@ class Service:
         self.database.close()
 
 
-class Client:
-    """The operations as a Python caller has them: typed, for one actor and one project.
-
-    `client(inbox.promote, ref="use-postgres")` takes what the function takes and returns what it returns.
-    """
+class LocalClient(Client):
+    """A client of the service in this process, for one actor and one project."""
 
     def __init__(
         self, service: Service, *, actor: Actor, origin: Origin, project: str | None, run: str | None = None
@@ -188,17 +222,6 @@ class Client:
         self.origin = origin
         self.project = project
         self.run = run
-
-    def __call__(self, function: Callable[Concatenate[Any, P], R], *args: P.args, **arguments: P.kwargs) -> R:
-        operation = REGISTRY.of(function)
-        if args:
-            named = [parameter.name for parameter in operation.parameters]
-            if len(args) > len(named):
-                raise MinutebookError(
-                    "invalid_input", f"{operation.name} takes {len(named)} arguments, not {len(args)}."
-                )
-            arguments = {**dict(zip(named, args, strict=False)), **arguments}  # type: ignore[assignment]
-        return self.invoke(operation, arguments)
 
     def invoke(self, operation: Operation, arguments: Mapping[str, Any], key: str | None = None) -> Any:
         return self.service.invoke(
@@ -213,12 +236,6 @@ class Client:
 
     def close(self) -> None:
         self.service.close()
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def authorise(actor: Actor, operation: Operation) -> None:

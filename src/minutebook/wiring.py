@@ -22,7 +22,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.model.ids import Ids
 from minutebook.model.text import check_name, fold_name
 from minutebook.model.times import text_of
-from minutebook.service import Client, Service
+from minutebook.service import LocalClient, Service
 from minutebook.settings import Settings
 
 if TYPE_CHECKING:
@@ -105,14 +105,14 @@ def actor_of(service: Service, asking: Asking) -> Actor:
 
 def client_for(
     service: Service, settings: Settings, *, asking: Asking, origin: Origin, directory: Path | None
-) -> Client:
+) -> LocalClient:
     """A caller for one actor and the project that settings or the directory name."""
     actor = actor_of(service, asking)
     project = settings.project or None
     if project is None and directory is not None:
         binding = workspace.find(directory)
         project = None if binding is None else binding.project
-    return Client(service, actor=actor, origin=origin, project=project, run=settings.run or None)
+    return LocalClient(service, actor=actor, origin=origin, project=project, run=settings.run or None)
 
 
 def restore(
@@ -140,7 +140,7 @@ def restore(
 
 
 @contextmanager
-def open_caller(options: CallerOptions, environ: Mapping[str, str] | None = None) -> Iterator[Client]:
+def open_caller(options: CallerOptions, environ: Mapping[str, str] | None = None) -> Iterator[LocalClient]:
     """The command line's caller: it owns the ledger for the time of one command."""
     settings = settings_module.load(
         os.environ if environ is None else environ,
@@ -163,7 +163,7 @@ def connect(
     actor: str | None = None,
     home: Path | str | None = None,
     database: str | None = None,
-) -> Client:
+) -> LocalClient:
     """Open the ledger for a Python program and return its caller. Close it, or use it in a `with`.
 
     `agent` acts as that agent (registered or not), `actor` as somebody registered; with neither, the caller

@@ -16,6 +16,7 @@ ORDER = [
     ["call"],
     ["controller"],
     ["operations"],
+    ["client"],
     ["service"],
     ["files", "engine", "minds"],
     ["surfaces"],

@@ -22,7 +22,7 @@ from minutebook.model.text import fold_name
 from minutebook.operations import actors, decisions, inbox, memories, projects, sessions, verdicts
 from minutebook.operations.registry import REGISTRY, from_plain, to_plain
 from minutebook.policy.limits import Limits
-from minutebook.service import Client, Service
+from minutebook.service import LocalClient, Service
 from tests.houses import PEOPLE
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -62,7 +62,7 @@ class Teller:
             return None if plain is None else from_plain(operation.returns, plain)
         service = Service(self.database, _world(self.number, self.home))
         actor = Actor(fold_name(who), who, PEOPLE[who])
-        client = Client(service, actor=actor, origin=Origin.PYTHON, project=self.project)
+        client = LocalClient(service, actor=actor, origin=Origin.PYTHON, project=self.project)
         answer = None
         try:
             answer = client.invoke(operation, arguments, key=f"story-{self.number}")

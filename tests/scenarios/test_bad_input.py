@@ -17,7 +17,7 @@ from minutebook.model.errors import CODES, EXIT_CODES, Kind, MinutebookError
 from minutebook.operations import actors, decisions, inbox, memories, projects, search, sessions, verdicts
 from minutebook.operations.registry import REGISTRY
 from minutebook.policy.limits import Limits
-from minutebook.service import Client
+from minutebook.service import LocalClient
 from tests.houses import House
 from tests.scenarios.program import Program
 from tests.scenarios.rows import OF_A_REFUSAL, all_rows, changed, texts_of
@@ -42,7 +42,7 @@ def settled(house: House) -> House:
     return house
 
 
-def error_of(client: Client, function: Ask, **arguments: Any) -> MinutebookError | None:
+def error_of(client: LocalClient, function: Ask, **arguments: Any) -> MinutebookError | None:
     """The error that a call ends with, if it does."""
     try:
         client(function, **arguments)
@@ -51,7 +51,7 @@ def error_of(client: Client, function: Ask, **arguments: Any) -> MinutebookError
     return None
 
 
-def refused(house: House, code: str, client: Client, function: Ask, **arguments: Any) -> MinutebookError:
+def refused(house: House, code: str, client: LocalClient, function: Ask, **arguments: Any) -> MinutebookError:
     """The call fails with the code, says something useful, and leaves the ledger as the rules allow."""
     before = all_rows(house)
     error = error_of(client, function, **arguments)
@@ -225,7 +225,7 @@ NEVER_REMEMBERED = ("\u202e", "\u2066", "\U000e0041")
 REMEMBERED = ("memories", "proposals", "revisions", "texts", "tags")
 
 
-def every_text_field(house: House, hostile: str) -> list[tuple[Client, Ask, dict[str, Any]]]:
+def every_text_field(house: House, hostile: str) -> list[tuple[LocalClient, Ask, dict[str, Any]]]:
     """A call for each text that a caller may send, with the hostile characters in the middle of it."""
     text = f"one {hostile} two"
     new: dict[str, Any] = {
@@ -236,7 +236,7 @@ def every_text_field(house: House, hostile: str) -> list[tuple[Client, Ask, dict
     about = [("rationale", text), ("summary", text), ("tag", [text]), ("evidence", [f"url:https://x.org/{text}"]),
              ("observed", text), ("slug", text), ("agent", text), ("repo", text), ("session", text),
              ("supersedes", text), ("contradicts", [text])]  # fmt: skip
-    calls: list[tuple[Client, Ask, dict[str, Any]]] = []
+    calls: list[tuple[LocalClient, Ask, dict[str, Any]]] = []
     for field, value in (
         ("title", text),
         ("content", text),

@@ -14,7 +14,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.model.memories import BOUNDARIES, GOVERNING, Type
 from minutebook.model.text import canonical_slug
 from minutebook.operations import decisions, inbox, memories, search, sessions, system, tombstones, verdicts
-from minutebook.service import Client
+from minutebook.service import LocalClient
 from tests.conftest import Clock
 from tests.houses import House
 from tests.lived_in import empty, live_in
@@ -144,7 +144,7 @@ def test_nothing_that_governs_is_merged_by_itself(house: House, type: Type) -> N
         risk = house.dallas(inbox.show, ref="reactor").proposal.risk
         assert (risk == "high") == (type in BOUNDARIES)
         scribe = Actor("scribe", "Scribe", Role.SCRIBE)
-        by_hand = Client(house.service, actor=scribe, origin=Origin.SYSTEM, project=house.project)
+        by_hand = LocalClient(house.service, actor=scribe, origin=Origin.SYSTEM, project=house.project)
         with pytest.raises(MinutebookError) as refused:
             by_hand(inbox.promote, ref="reactor")
         assert refused.value.code == "not_allowed"

@@ -17,7 +17,7 @@ from minutebook.model.memories import GOVERNING
 from minutebook.model.scopes import GLOBAL
 from minutebook.operations import decisions, inbox, memories, projects, tombstones, verdicts
 from minutebook.operations.registry import REGISTRY
-from minutebook.service import Client
+from minutebook.service import LocalClient
 from tests.houses import House
 from tests.scenarios.program import Program
 
@@ -258,13 +258,13 @@ def _promotes_its_own_under_another_spelling_of_its_name(house: House) -> Any:
 @attempt
 def _comes_with_a_role_that_it_gave_itself(house: House) -> Any:
     forged = Actor("ripley", "Ripley", Role.OPERATOR)
-    client = Client(house.service, actor=forged, origin=Origin.PYTHON, project=house.project)
+    client = LocalClient(house.service, actor=forged, origin=Origin.PYTHON, project=house.project)
     return client(inbox.promote, ref="hatch")
 
 
 @attempt
 def _comes_as_the_scribe(house: House) -> Any:
-    scribe = Client(
+    scribe = LocalClient(
         house.service,
         actor=Actor("scribe", "Scribe", Role.SCRIBE),
         origin=Origin.SYSTEM,

@@ -128,6 +128,8 @@ class Database(ABC):
 
     dialect: Dialect
     url: str
+    #: Whether writes of different lanes run side by side; if not, nobody needs to find out the lane.
+    lanes: bool
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Tx]:
@@ -141,6 +143,16 @@ class Database(ABC):
         victim to another one, so it must change nothing but the database. If it raises, what it wrote is
         undone, unless the error has `recorded = True`: then that is kept, and the error raised after the
         commit. An interrupted caller leaves the write to finish.
+        """
+
+    @abstractmethod
+    def write_soon(
+        self, lane: str, work: Callable[[Tx], Any], tell: Callable[[Any, BaseException | None], None]
+    ) -> None:
+        """Queue a write like `write` and return; `tell(value, error)` is called once it is durable.
+
+        For an event loop, which must not sleep. `tell` runs on the writer's thread, returns at once and
+        never raises.
         """
 
     @abstractmethod

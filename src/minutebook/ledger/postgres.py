@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql as quoting
@@ -24,7 +24,7 @@ from minutebook.ledger.database import Database, Facts, Limits, Tx
 from minutebook.ledger.dialects import POSTGRES
 from minutebook.ledger.pool import Pool
 from minutebook.ledger.postgres_tx import MIGRATION, Connection, Place, PostgresSession, PostgresTx, last_rows
-from minutebook.ledger.writer import Writer
+from minutebook.ledger.writer import Tell, Writer
 from minutebook.model.errors import MinutebookError
 
 T = TypeVar("T")
@@ -37,6 +37,7 @@ class PostgresDatabase(Database):
     """A ledger in a PostgreSQL schema, shared with other processes."""
 
     dialect = POSTGRES
+    lanes = True
 
     def __init__(
         self,
@@ -82,6 +83,10 @@ class PostgresDatabase(Database):
     def write(self, lane: str, work: Callable[[Tx], T]) -> T:
         self._check_process()
         return self._writer.write(lane, work)
+
+    def write_soon(self, lane: str, work: Callable[[Tx], Any], tell: Tell) -> None:
+        self._check_process()
+        self._writer.write_soon(lane, work, tell)
 
     def read(self) -> AbstractContextManager[Tx]:
         return self._read()

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import apsw
 
@@ -20,7 +20,7 @@ from minutebook.ledger.database import Database, Facts, Limits, Tx
 from minutebook.ledger.dialects import SQLITE
 from minutebook.ledger.pool import Pool
 from minutebook.ledger.sqlite_tx import SqliteSession, SqliteTx
-from minutebook.ledger.writer import Writer
+from minutebook.ledger.writer import Tell, Writer
 from minutebook.model.errors import MinutebookError
 
 T = TypeVar("T")
@@ -44,6 +44,7 @@ class SqliteDatabase(Database):
     """A ledger in one SQLite file, owned by this process."""
 
     dialect = SQLITE
+    lanes = False
 
     def __init__(
         self, url: str, *, schema: Path, wait: float, clock: Callable[[], str], limits: Limits
@@ -80,6 +81,10 @@ class SqliteDatabase(Database):
     def write(self, lane: str, work: Callable[[Tx], T]) -> T:
         self._check_process()
         return self._writer.write(lane, work)
+
+    def write_soon(self, lane: str, work: Callable[[Tx], Any], tell: Tell) -> None:
+        self._check_process()
+        self._writer.write_soon(lane, work, tell)
 
     def read(self) -> AbstractContextManager[Tx]:
         return self._read()

@@ -16,6 +16,8 @@ from minutebook.ledger.dialects import Fault
 from minutebook.model.errors import MinutebookError
 
 T = TypeVar("T")
+#: Takes the value of a write, or its error.
+Tell = Callable[[Any, BaseException | None], None]
 
 
 class WriteSession(Protocol):
@@ -70,13 +72,14 @@ class NotCommitted(Exception):
 
 
 class _Write:
-    """One waiting write; its caller sleeps on `done`."""
+    """One waiting write; its caller sleeps on `done`, or is told."""
 
-    __slots__ = ("chore", "done", "error", "later", "value", "work")
+    __slots__ = ("chore", "done", "error", "later", "tell", "value", "work")
 
-    def __init__(self, work: Callable[..., Any], *, chore: bool) -> None:
+    def __init__(self, work: Callable[..., Any], *, chore: bool, tell: Tell | None = None) -> None:
         self.work = work
         self.chore = chore
+        self.tell = tell
         self.later: list[Callable[[], None]] = []
         self.value: Any = None
         self.error: BaseException | None = None
@@ -120,6 +123,13 @@ class Writer:
         """Queue a write, sleep until its commit is durable, and return its value or raise its error."""
         return cast(T, self._submit(lane, _Write(work, chore=False)))
 
+    def write_soon(self, lane: str, work: Callable[[Tx], Any], tell: Tell) -> None:
+        """Queue a write and return; `tell(value, error)` is called on the writer's thread when it is durable.
+
+        For an event loop, which must not sleep. `tell` must return at once and must not raise.
+        """
+        self._queue(lane, _Write(work, chore=False, tell=tell))
+
     def between(self, chore: Callable[[], T]) -> T:
         """Run something on the writer's thread outside any transaction; at once when called from there."""
         if self.here():
@@ -146,6 +156,10 @@ class Writer:
             thread.join()
 
     def _submit(self, lane: str, write: _Write) -> Any:
+        self._queue(lane, write)
+        return write.wait()
+
+    def _queue(self, lane: str, write: _Write) -> None:
         if self.here():
             # It would wait for itself for ever.
             raise MinutebookError(
@@ -163,7 +177,6 @@ class Writer:
                 self._make_ready(lane)
             else:
                 queue.append(write)
-        return write.wait()
 
     def _make_ready(self, lane: str) -> None:
         """Call for a thread: one that sleeps, else a new one, else the next to be done."""
@@ -352,6 +365,8 @@ def _recorded(error: BaseException) -> bool:
 
 def _wake(write: _Write) -> None:
     write.done.release()
+    if write.tell is not None:
+        write.tell(write.value, write.error)
 
 
 def _again(error: MinutebookError) -> MinutebookError:
