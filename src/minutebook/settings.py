@@ -67,6 +67,33 @@ class Settings:
         "MINUTEBOOK_INBOX_EXPIRY_DAYS",
         "age at which `inbox expire` closes; 0 is never",
     )
+    service: str = _setting(
+        "auto",
+        "MINUTEBOOK_SERVICE",
+        "auto: join the service and start it when absent; join: never start it; "
+        "never: each command owns the ledger itself",
+    )
+    address: str = _setting("", "MINUTEBOOK_URL", "a remote service, https://…; empty is the one of the home")
+    token: str = _setting("", "MINUTEBOOK_TOKEN", "the bearer token to ask with; it says who asks")
+    host: str = _setting("127.0.0.1", "MINUTEBOOK_HOST", "where the service listens for HTTP")
+    port: int = _setting(0, "MINUTEBOOK_PORT", "its port; 0 is 8646, or another free one when that is taken")
+    allowed_hosts: str = _setting(
+        "", "MINUTEBOOK_ALLOWED_HOSTS", "host names besides loopback that the service answers for, by comma"
+    )
+    body_bytes: int = _setting(4 * 1024**2, "MINUTEBOOK_BODY_BYTES", "the largest body of a request")
+    body_seconds: float = _setting(20.0, "MINUTEBOOK_BODY_SECONDS", "seconds for a body to arrive")
+    connections: int = _setting(
+        1000, "MINUTEBOOK_CONNECTIONS", "connections open at once; more are told to wait"
+    )
+    requests_per_minute: int = _setting(
+        6000, "MINUTEBOOK_REQUESTS_PER_MINUTE", "requests of one token in a minute; 0 is no limit"
+    )
+    idle_exit: float = _setting(
+        1800.0,
+        "MINUTEBOOK_IDLE_EXIT",
+        "seconds without a client after which a service that a command started ends; 0 is never",
+    )
+    log_level: str = _setting("info", "MINUTEBOOK_LOG_LEVEL", "debug, info, warning or error")
 
     @property
     def url(self) -> str:
@@ -106,6 +133,16 @@ def load(environ: Mapping[str, str], **given: Any) -> Settings:
     if not math.isfinite(settings.lock_wait):
         raise MinutebookError("bad_setting", "MINUTEBOOK_LOCK_WAIT must be a number of seconds.")
     if min(settings.writes_per_minute, settings.inbox_expiry_days, settings.lock_wait) < 0:
+        raise MinutebookError("bad_setting", "Limits and waits cannot be negative.")
+    if settings.service not in ("auto", "join", "never"):
+        raise MinutebookError("bad_setting", "MINUTEBOOK_SERVICE must be auto, join or never.")
+    if not 0 <= settings.port <= 65535:
+        raise MinutebookError("bad_setting", "MINUTEBOOK_PORT must be 0 to 65535.")
+    if settings.log_level not in ("debug", "info", "warning", "error"):
+        raise MinutebookError("bad_setting", "MINUTEBOOK_LOG_LEVEL must be debug, info, warning or error.")
+    if min(settings.body_bytes, settings.body_seconds, settings.connections) <= 0:
+        raise MinutebookError("bad_setting", "The limits of a request must be more than 0.")
+    if min(settings.requests_per_minute, settings.idle_exit) < 0:
         raise MinutebookError("bad_setting", "Limits and waits cannot be negative.")
     if settings.content_bytes < 1:
         raise MinutebookError("bad_setting", "MINUTEBOOK_CONTENT_BYTES must be at least 1.")

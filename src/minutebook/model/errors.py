@@ -13,11 +13,17 @@ class Kind(StrEnum):
     """What sort of failure it is, and so what a caller can do about it."""
 
     INVALID = "invalid"  # change the request
+    UNPROVEN = "unproven"  # say who you are, with a credential that holds
     DENIED = "denied"  # ask someone with the role
     NOT_FOUND = "not_found"  # name something else
+    METHOD = "method"  # the route knows other methods
     CONFLICT = "conflict"  # look at the current state, then decide again
+    OUTDATED = "outdated"  # what the condition names is not the present state: read again
     REFUSED = "refused"  # the controller judged it and said no; the verdict is recorded
-    LIMIT = "limit"  # send less, or later
+    SIZE = "size"  # send less
+    MEDIA = "media"  # send it in another form
+    SLOW = "slow"  # send it faster
+    LIMIT = "limit"  # send it later
     UNAVAILABLE = "unavailable"  # nothing is wrong with the request; try again, or run doctor
     INTERNAL = "internal"  # a defect of ours
 
@@ -25,20 +31,32 @@ class Kind(StrEnum):
 EXIT_CODES: dict[Kind, int] = {
     Kind.INTERNAL: 1,
     Kind.INVALID: 2,
+    Kind.METHOD: 2,
+    Kind.MEDIA: 2,
     Kind.NOT_FOUND: 3,
     Kind.DENIED: 4,
+    Kind.UNPROVEN: 4,
     Kind.CONFLICT: 5,
+    Kind.OUTDATED: 5,
     Kind.REFUSED: 6,
     Kind.LIMIT: 7,
+    Kind.SIZE: 7,
+    Kind.SLOW: 7,
     Kind.UNAVAILABLE: 8,
 }
 
 HTTP_STATUS: dict[Kind, int] = {
     Kind.INTERNAL: 500,
     Kind.INVALID: 400,
-    Kind.NOT_FOUND: 404,
+    Kind.UNPROVEN: 401,
     Kind.DENIED: 403,
+    Kind.NOT_FOUND: 404,
+    Kind.METHOD: 405,
+    Kind.SLOW: 408,
     Kind.CONFLICT: 409,
+    Kind.OUTDATED: 412,
+    Kind.SIZE: 413,
+    Kind.MEDIA: 415,
     Kind.REFUSED: 422,
     Kind.LIMIT: 429,
     Kind.UNAVAILABLE: 503,
@@ -59,7 +77,15 @@ CODES: dict[str, tuple[Kind, str]] = {
     "bad_workspace": (Kind.INVALID, "The workspace file is not valid; it is never regenerated."),
     "bad_setting": (Kind.INVALID, "A setting has a value that cannot be used."),
     "bad_archive": (Kind.INVALID, "The archive cannot be read as one of ours, whole."),
+    "wrong_method": (Kind.METHOD, "The route does not take this method."),
+    "bad_media": (Kind.MEDIA, "The body is not in a form that the route takes."),
     # who asks
+    "no_token": (Kind.UNPROVEN, "The route takes a bearer token, and none was sent."),
+    "bad_token": (Kind.UNPROVEN, "The token is unknown, expired or revoked."),
+    "foreign_user": (Kind.DENIED, "The socket is for the user who runs the service."),
+    "foreign_host": (Kind.DENIED, "The request names a host that the service does not answer for."),
+    "foreign_origin": (Kind.DENIED, "The request comes from a web page of another origin."),
+    "foreign_path": (Kind.DENIED, "Over the network only files beneath the ledger's home can be named."),
     "not_allowed": (Kind.DENIED, "The actor's role is too small for this operation."),
     "own_proposal": (Kind.DENIED, "Nobody approves a proposal of their own."),
     "other_project": (Kind.DENIED, "The caller is bound to another project."),
@@ -70,6 +96,7 @@ CODES: dict[str, tuple[Kind, str]] = {
     "slug_decided": (Kind.CONFLICT, "This agent's proposal of that slug is already merged or rejected."),
     "already_decided": (Kind.CONFLICT, "The proposal is not pending any more."),
     "stale_base": (Kind.CONFLICT, "What the proposal would change has changed since."),
+    "stale_match": (Kind.OUTDATED, "If-Match names a revision that is not the present one."),
     "stale_revision": (Kind.CONFLICT, "The memory has a newer revision than the one edited."),
     "bad_transition": (Kind.CONFLICT, "The status cannot change that way."),
     "cycle": (Kind.CONFLICT, "A decision cannot, directly or in turn, supersede itself."),
@@ -84,10 +111,13 @@ CODES: dict[str, tuple[Kind, str]] = {
     "tombstoned": (Kind.REFUSED, "The claim was rejected, retired or erased before."),
     "unsafe_text": (Kind.REFUSED, "The text holds characters that hide or reorder what a reader sees."),
     # limits
-    "too_large": (Kind.LIMIT, "A text is longer than its limit."),
-    "too_many": (Kind.LIMIT, "A list is longer than its limit."),
+    "too_large": (Kind.SIZE, "A text is longer than its limit."),
+    "too_many": (Kind.SIZE, "A list is longer than its limit."),
     "rate_limited": (Kind.LIMIT, "The actor wrote more than its share in the last minute."),
+    "too_slow": (Kind.SLOW, "The request did not arrive, or was not answered, within its time."),
     # the house
+    "no_service": (Kind.UNAVAILABLE, "The service does not answer and could not be started."),
+    "overloaded": (Kind.UNAVAILABLE, "The service has as many open requests as it takes; try again."),
     "ledger_busy": (Kind.UNAVAILABLE, "Another process owns the ledger."),
     "ledger_gone": (Kind.UNAVAILABLE, "The ledger's files were moved, replaced or deleted under us."),
     "ledger_newer": (Kind.UNAVAILABLE, "The ledger was written by a newer minutebook."),

@@ -1,0 +1,89 @@
+"""Who is asking: the actor comes from the credential, never from what is asked.
+
+On the unix socket the kernel vouches for the user; over TCP a bearer token does. A token that is sent on the
+socket counts too, and binds as it does anywhere else.
+"""
+
+from __future__ import annotations
+
+import pwd
+from dataclasses import dataclass
+from typing import Any
+
+from minutebook.model.actors import Actor, Origin, Role
+from minutebook.model.errors import MinutebookError
+from minutebook.model.text import check_name, fold_name
+from minutebook.service import Service
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Somebody who proved who they are, and where they ask."""
+
+    actor: Actor
+    origin: Origin
+    project: str | None = None
+    run: str | None = None
+    #: the id of the token that named the actor
+    token: str | None = None
+
+    def terms(self) -> dict[str, Any]:
+        """As the service takes them: `service.invoke(operation, arguments, key=…, **asker.terms())`."""
+        return {
+            "actor": self.actor,
+            "origin": self.origin,
+            "project": self.project,
+            "run": self.run,
+            "token": self.token,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a request says besides its credential. None of it can widen what the credential allows."""
+
+    #: act as this agent and as nobody else (socket only)
+    agent: str | None = None
+    #: act as somebody registered (socket only)
+    actor: str | None = None
+    project: str | None = None
+    run: str | None = None
+
+
+class Doorkeeper:
+    """Turns a credential into an asker, or turns the caller away."""
+
+    def __init__(self, service: Service, *, uid: int) -> None:
+        self._service = service
+        self._uid = uid
+
+    def by_peer(self, uid: int, said: Said, origin: Origin) -> Asker:
+        """The user at the other end of the socket, as the kernel names them."""
+        if uid != self._uid:
+            raise MinutebookError("foreign_user")
+        if said.agent is not None:
+            actor = self._named(said.agent, Role.AGENT)
+        elif said.actor is not None:
+            actor = self._named(said.actor, None)
+        else:
+            actor = self._named(_login(uid), Role.OPERATOR)
+        return Asker(actor=actor, origin=origin, project=said.project, run=said.run)
+
+    def _named(self, name: str, otherwise: Role | None) -> Actor:
+        """A registered actor; a stranger has the role given, or is turned away."""
+        known = self._service.actor(name)
+        if known is not None:
+            return known
+        if otherwise is None:
+            raise MinutebookError(
+                "not_found", f"There is no actor {name[:80]!r}.", hint=f"minutebook actors add {name[:80]}"
+            )
+        name = check_name(name, "actor")
+        return Actor(id=fold_name(name), name=name, role=otherwise)
+
+
+def _login(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid-{uid}"  # a container's user often has no name
