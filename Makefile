@@ -7,7 +7,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help start test check check-all lint format types surface crash bench demo clean
+.PHONY: help start test check check-all lint format types surface crash conformance bench demo clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -58,12 +58,15 @@ crash: $(VENV)/.installed-dev ## kill at every step, long histories
 	@$(BIN)/python -m pytest -m slow --timeout 1800
 	@MINUTEBOOK_EXAMPLES=150 MINUTEBOOK_STEPS=40 $(BIN)/python -m pytest tests/operations/test_state_machine.py --timeout 1800
 
+conformance: $(VENV)/.installed-dev ## the official MCP test clients, against both revisions (needs npm)
+	@$(BIN)/python -m tests.conformance.run
+
 $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@$(PIP) --editable '.[postgres,dev,bench]'
 	@touch $@
 
 bench: $(VENV)/.installed-bench ## run one benchmark: make bench NAME=writes
-	@test -n "$(NAME)" || { echo "which one? make bench NAME=writes, or NAME=startup"; exit 1; }
+	@test -n "$(NAME)" || { echo "which one? make bench NAME=writes, NAME=startup or NAME=service"; exit 1; }
 	@$(BIN)/python bench/$(NAME).py
 
 clean: ## remove what was made

@@ -52,10 +52,21 @@ class Stage:
         settings = {name: value for name, value in os.environ.items() if not name.startswith("MINUTEBOOK_")}
         self.environment = settings | {
             "MINUTEBOOK_HOME": str(directory / "home"),
+            "MINUTEBOOK_IDLE_EXIT": "300",
             "LOGNAME": "you",
             "COLUMNS": str(self.width - 2),
         }
         self._chapters = 0
+
+    def end(self) -> None:
+        """End the service that the first command started, before its home is thrown away."""
+        subprocess.run(
+            [self.program, "stop", "--force"],
+            env=self.environment,
+            cwd=self.project,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
 
     # What is seen
 
@@ -367,6 +378,8 @@ def main(arguments: Sequence[str]) -> int:
         except KeyboardInterrupt:
             sys.stdout.write("\nstopped; nothing of yours was touched\n")
             return INTERRUPTED
+        finally:
+            stage.end()
         stage.chapter("Now in your own project")
         stage.close(_what_next(stage))
     return 0

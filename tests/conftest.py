@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -12,6 +13,9 @@ from minutebook.ledger.database import open_database
 from minutebook.wiring import SCHEMA
 from tests import postgres
 from tests.houses import House
+
+# A test owns its ledger itself. Those of the service say so, and end what they started.
+os.environ["MINUTEBOOK_SERVICE"] = "never"
 
 # The tests of what only PostgreSQL has go with it.
 ONLY_POSTGRES = ["ledger/test_postgres.py", "ledger/test_followers.py", "architecture/test_schema.py"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+# Not from `typing`: the relay and the hook come through here, and it would be half of what they import.
+TYPE_CHECKING = False
 
 __version__ = "0.1.0"
 
 __all__ = ["MinutebookError", "__version__", "connect"]
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from minutebook.model.errors import MinutebookError
     from minutebook.wiring import connect
 

@@ -67,6 +67,38 @@ class Settings:
         "MINUTEBOOK_INBOX_EXPIRY_DAYS",
         "age at which `inbox expire` closes; 0 is never",
     )
+    context_boundary_tokens: int = _setting(
+        _LIMITS.context_boundary_tokens,
+        "MINUTEBOOK_CONTEXT_BOUNDARY_TOKENS",
+        "tokens of boundaries in a compiled context; beyond them a boundary is there by its title",
+    )
+    context_items: int = _setting(
+        _LIMITS.context_items, "MINUTEBOOK_CONTEXT_ITEMS", "memories in a compiled context"
+    )
+    context_tokens: int = _setting(
+        _LIMITS.context_tokens, "MINUTEBOOK_CONTEXT_TOKENS", "tokens that these memories share"
+    )
+    context_lessons: int = _setting(
+        _LIMITS.context_lessons,
+        "MINUTEBOOK_CONTEXT_LESSONS",
+        "of them, learnings and patterns that are there for their importance",
+    )
+    context_profile: int = _setting(
+        _LIMITS.context_profile, "MINUTEBOOK_CONTEXT_PROFILE", "of them, facts about people"
+    )
+    context_episodes: int = _setting(
+        _LIMITS.context_episodes, "MINUTEBOOK_CONTEXT_EPISODES", "of them, recent episodes"
+    )
+    context_session_tokens: int = _setting(
+        _LIMITS.context_session_tokens,
+        "MINUTEBOOK_CONTEXT_SESSION_TOKENS",
+        "tokens of the current session; of a longer summary, its end",
+    )
+    context_points: int = _setting(
+        _LIMITS.context_points,
+        "MINUTEBOOK_CONTEXT_POINTS",
+        "points from which a memory is relevant to a task: 1 to 6 for each shared word, rarer ones more",
+    )
     service: str = _setting(
         "auto",
         "MINUTEBOOK_SERVICE",
@@ -93,6 +125,9 @@ class Settings:
         "MINUTEBOOK_IDLE_EXIT",
         "seconds without a client after which a service that a command started ends; 0 is never",
     )
+    hook_seconds: float = _setting(
+        1.5, "MINUTEBOOK_HOOK_SECONDS", "the most seconds that `minutebook-hook` takes of a host's time"
+    )
     log_level: str = _setting("info", "MINUTEBOOK_LOG_LEVEL", "debug, info, warning or error")
 
     @property
@@ -107,6 +142,14 @@ class Settings:
             near_hold=self.near_hold,
             near_skip=self.near_skip,
             inbox_expiry_days=self.inbox_expiry_days,
+            context_boundary_tokens=self.context_boundary_tokens,
+            context_items=self.context_items,
+            context_tokens=self.context_tokens,
+            context_lessons=self.context_lessons,
+            context_profile=self.context_profile,
+            context_episodes=self.context_episodes,
+            context_session_tokens=self.context_session_tokens,
+            context_points=self.context_points,
         )
 
 
@@ -134,6 +177,8 @@ def load(environ: Mapping[str, str], **given: Any) -> Settings:
         raise MinutebookError("bad_setting", "MINUTEBOOK_LOCK_WAIT must be a number of seconds.")
     if min(settings.writes_per_minute, settings.inbox_expiry_days, settings.lock_wait) < 0:
         raise MinutebookError("bad_setting", "Limits and waits cannot be negative.")
+    if min(getattr(settings, row.name) for row in table() if row.name.startswith("context_")) < 0:
+        raise MinutebookError("bad_setting", "The budgets of a compiled context cannot be negative.")
     if settings.service not in ("auto", "join", "never"):
         raise MinutebookError("bad_setting", "MINUTEBOOK_SERVICE must be auto, join or never.")
     if not 0 <= settings.port <= 65535:
@@ -144,6 +189,8 @@ def load(environ: Mapping[str, str], **given: Any) -> Settings:
         raise MinutebookError("bad_setting", "The limits of a request must be more than 0.")
     if min(settings.requests_per_minute, settings.idle_exit) < 0:
         raise MinutebookError("bad_setting", "Limits and waits cannot be negative.")
+    if not 0 < settings.hook_seconds <= 60:
+        raise MinutebookError("bad_setting", "MINUTEBOOK_HOOK_SECONDS must be more than 0, and 60 at most.")
     if settings.content_bytes < 1:
         raise MinutebookError("bad_setting", "MINUTEBOOK_CONTENT_BYTES must be at least 1.")
     return settings

@@ -1,159 +1,92 @@
-"""The composition root: settings, clock, ids, the ledger, and who is asking, put together."""
+"""The composition root: settings, clock, ids, the ledger, and who is asking, put together.
+
+What only the ledger's owner needs is imported when there is one: most commands talk to the service.
+"""
 
 from __future__ import annotations
 
-import getpass
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import minutebook
 from minutebook import settings as settings_module
-from minutebook.call import World
-from minutebook.files import workspace
-from minutebook.ledger.database import open_database
-from minutebook.model.actors import Actor, Origin, Role
 from minutebook.model.errors import MinutebookError
-from minutebook.model.ids import Ids
-from minutebook.model.text import check_name, fold_name
-from minutebook.model.times import text_of
-from minutebook.service import LocalClient, Service
 from minutebook.settings import Settings
 
 if TYPE_CHECKING:
-    from minutebook.model.system import Restored
+    from minutebook.call import World
+    from minutebook.client import Client
+    from minutebook.model.actors import Origin
+    from minutebook.model.ids import Ids
+    from minutebook.model.system import Presence, Restored
+    from minutebook.service import LocalClient, Service
     from minutebook.surfaces.commands import CallerOptions
+    from minutebook.surfaces.places import Places
 
 SCHEMA = Path(__file__).parent / "ledger" / "schema"
 
+#: Says something beside the answer.
+Tell = Callable[[str], None]
+
 
 def utc_now() -> str:
+    from minutebook.model.times import text_of
+
     return text_of(datetime.now(UTC))
 
 
 def make_ids() -> Ids:
+    from minutebook.model.ids import Ids
+
     return Ids(lambda: time.time_ns() // 1_000_000, secrets.randbits)
 
 
-def make_world(settings: Settings) -> World:
+def make_world(settings: Settings, presence: Callable[[], Presence] | None = None) -> World:
+    """`presence` tells of the service around the ledger; without one, this process owns it for its own time."""
+    from minutebook.call import World
+    from minutebook.files.evidence import Workspaces
+    from minutebook.model.system import Presence
+
+    alone = Presence(pid=os.getpid(), version=minutebook.__version__, since=utc_now())
     return World(
         clock=utc_now,
         ids=make_ids(),
         secret=lambda: secrets.token_hex(32),
         limits=settings.limits,
         home=settings.home,
+        presence=presence or (lambda: alone),
+        witness=Workspaces(),
     )
 
 
-def open_service(settings: Settings) -> Service:
+def open_service(settings: Settings, presence: Callable[[], Presence] | None = None) -> Service:
     """Open the ledger, become its owner (SQLite), and bring it up to date."""
+    from minutebook.ledger.database import open_database
+    from minutebook.service import Service
+
     database = open_database(settings.url, schema=SCHEMA, wait=settings.lock_wait, clock=utc_now)
-    return Service(database, make_world(settings))
+    return Service(database, make_world(settings, presence))
 
 
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """Who asks, before anybody looked them up."""
-
-    name: str
-    #: what they are if nobody registered them; None refuses strangers
-    otherwise: Role | None
-
-
-def who_asks(settings: Settings, named: str | None) -> Asking:
-    """The actor of this process: the agent it was bound to, the one it names, or the person who runs it.
-
-    An environment that binds a process to an agent cannot be talked out of it by a flag.
-    """
-    if settings.agent:
-        if named is not None and fold_name(named) != fold_name(settings.agent):
-            raise MinutebookError(
-                "not_allowed",
-                f"This environment acts as {settings.agent!r} (MINUTEBOOK_AGENT) and as nobody else.",
-            )
-        return Asking(settings.agent, Role.AGENT)
-    if named is not None:
-        return Asking(named, None)
-    return Asking(_login(), Role.OPERATOR)
-
-
-def _login() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid-{os.getuid()}"  # a container's user often has no name
-
-
-def actor_of(service: Service, asking: Asking) -> Actor:
-    known = service.actor(asking.name)
-    if known is not None:
-        return known
-    if asking.otherwise is None:
-        raise MinutebookError(
-            "not_found",
-            f"There is no actor {asking.name[:80]!r}.",
-            hint=f"minutebook actors add {asking.name[:80]}",
-        )
-    name = check_name(asking.name, "actor")
-    return Actor(id=fold_name(name), name=name, role=asking.otherwise)
-
-
-def client_for(
-    service: Service, settings: Settings, *, asking: Asking, origin: Origin, directory: Path | None
-) -> LocalClient:
-    """A caller for one actor and the project that settings or the directory name."""
-    actor = actor_of(service, asking)
-    project = settings.project or None
-    if project is None and directory is not None:
-        binding = workspace.find(directory)
-        project = None if binding is None else binding.project
-    return LocalClient(service, actor=actor, origin=origin, project=project, run=settings.run or None)
-
-
-def restore(
-    options: CallerOptions, source: Path, *, confirm: bool, environ: Mapping[str, str] | None = None
-) -> Restored:
-    """Put a backup in the ledger's place, for the person who owns its files."""
-    from minutebook.controller.restore import restore as put_back
-
-    settings = settings_module.load(
-        os.environ if environ is None else environ, home=options.home, database_url=options.database
-    )
-    asking = who_asks(settings, options.actor)
-    if asking.otherwise is not Role.OPERATOR:
-        # The ledger that could say what they may do is the one that is replaced.
-        raise MinutebookError("not_allowed", "Restoring is for the person who owns the ledger's files.")
-    actor = Actor(id=fold_name(asking.name), name=asking.name, role=Role.OPERATOR)
-    return put_back(
-        settings.url,
-        source,
-        world=make_world(settings),
-        actor=actor,
-        wait=settings.lock_wait,
-        confirm=confirm,
-    )
+# --- callers -----------------------------------------------------------------------------------------
 
 
 @contextmanager
-def open_caller(options: CallerOptions, environ: Mapping[str, str] | None = None) -> Iterator[LocalClient]:
-    """The command line's caller: it owns the ledger for the time of one command."""
-    settings = settings_module.load(
-        os.environ if environ is None else environ,
-        home=options.home,
-        database_url=options.database,
-        project=options.project,
-    )
-    asking = who_asks(settings, options.actor)
-    service = open_service(settings)
-    try:
-        yield client_for(service, settings, asking=asking, origin=Origin.CLI, directory=Path.cwd())
-    finally:
-        service.close()
+def open_caller(
+    options: CallerOptions, environ: Mapping[str, str] | None = None, tell: Tell | None = None
+) -> Iterator[Client]:
+    """The command line's caller: of the service, or the ledger's owner for the time of one command."""
+    environ = os.environ if environ is None else environ
+    settings = _settings_of(options, environ)
+    with _client(settings, environ, options.actor, "cli", tell or _warn) as client:
+        yield client
 
 
 def connect(
@@ -163,19 +96,183 @@ def connect(
     actor: str | None = None,
     home: Path | str | None = None,
     database: str | None = None,
-) -> LocalClient:
-    """Open the ledger for a Python program and return its caller. Close it, or use it in a `with`.
+    url: str | None = None,
+    token: str | None = None,
+) -> Client:
+    """Give a Python program its caller. Close it, or use it in a `with`.
 
     `agent` acts as that agent (registered or not), `actor` as somebody registered; with neither, the caller
-    is the person who runs the program. The project is the one named, else that of the working directory.
+    is the person who runs the program, or whoever the token names. The project is the one named, else that of
+    the working directory. `url` and `token` lead to a service elsewhere; without them it is the one of the
+    home, which is started when it is absent.
     """
+    if url is None and (home is not None or database is not None):
+        url = ""
     settings = settings_module.load(
-        os.environ, home=home, database_url=database, project=project, agent=agent
+        os.environ, home=home, database_url=database, project=project, agent=agent, address=url, token=token
     )
-    asking = who_asks(settings, actor)
+    return _client(settings, os.environ, actor, "python", _warn)
+
+
+@contextmanager
+def open_for_doctor(settings: Settings, environ: Mapping[str, str]) -> Iterator[Client]:
+    """Whoever can say how the ledger is: the service if one runs, else its owner for a moment; starts nothing."""
+    if settings.service != "never" or settings.address:
+        from minutebook.surfaces import daemon
+
+        if settings.address or daemon.owner(_places(settings)) is not None:
+            with _client(replace(settings, service="join"), environ, None, "cli", _warn) as client:
+                yield client
+            return
+    with _client(replace(settings, service="never"), environ, None, "cli", _warn) as client:
+        yield client
+
+
+def _client(
+    settings: Settings, environ: Mapping[str, str], actor: str | None, origin: str, tell: Tell
+) -> Client:
+    """A client as the settings want it: of a far service, of the home's, or of a ledger in this process."""
+    _check_bound(settings, actor)
+    if settings.address or settings.service != "never":
+        return _remote_client(settings, environ, actor, origin, tell)
+    from minutebook.model.actors import Origin
+
     service = open_service(settings)
     try:
-        return client_for(service, settings, asking=asking, origin=Origin.PYTHON, directory=Path.cwd())
+        return _local_client(service, settings, actor, Origin(origin))
     except BaseException:
         service.close()
         raise
+
+
+def _remote_client(
+    settings: Settings, environ: Mapping[str, str], actor: str | None, origin: str, tell: Tell
+) -> Client:
+    from minutebook.surfaces.remote import RemoteClient, SocketLink, UrlLink
+
+    if settings.address:
+        link = UrlLink(settings.address)
+    else:
+        link = SocketLink(_places(settings), environ, start=settings.service == "auto", tell=tell)
+    said = {
+        "Minutebook-Run": settings.run or None,
+        "Minutebook-Agent": settings.agent or None,
+        "Minutebook-Actor": None if settings.agent else actor,
+        "Minutebook-Origin": origin,
+        # A path of this machine means something to a service of this machine.
+        "Minutebook-Workspace": None if settings.address else _workspace(),
+    }
+    return RemoteClient(link, said, project=_project(settings), token=settings.token or None)
+
+
+def _local_client(service: Service, settings: Settings, actor: str | None, origin: Origin) -> LocalClient:
+    """The ledger's owner asks itself, and is judged as anybody at the socket is."""
+    from minutebook.service import LocalClient
+    from minutebook.surfaces.asking import Doorkeeper, Said
+
+    uid = os.getuid()
+    said = Said(
+        agent=settings.agent or None,
+        actor=None if settings.agent else actor,
+        project=_project(settings),
+        run=settings.run or None,
+        workspace=_workspace(),
+    )
+    doorkeeper = Doorkeeper(service, uid=uid)
+    if settings.token:
+        asker = doorkeeper.by_token(settings.token, said, origin)
+    else:
+        asker = doorkeeper.by_peer(uid, said, origin)
+    return LocalClient(service, **asker.terms())
+
+
+def _check_bound(settings: Settings, named: str | None) -> None:
+    """An environment that binds a process to an agent cannot be talked out of it by a flag."""
+    if not settings.agent or named is None:
+        return
+    from minutebook.model.text import fold_name
+
+    if fold_name(named) != fold_name(settings.agent):
+        raise MinutebookError(
+            "not_allowed",
+            f"This environment acts as {settings.agent!r} (MINUTEBOOK_AGENT) and as nobody else.",
+        )
+
+
+def _project(settings: Settings) -> str | None:
+    """The project that the settings name, else that of the working directory."""
+    if settings.project:
+        return settings.project
+    from minutebook.surfaces.here import project_of
+
+    return project_of(os.getcwd())
+
+
+def _workspace() -> str | None:
+    """The root of the workspace that the working directory is in. Whose it is, the reader of its files looks at."""
+    from minutebook.surfaces.here import workspace
+
+    return workspace()
+
+
+def _places(settings: Settings) -> Places:
+    from minutebook.surfaces.places import Places
+
+    return Places(str(settings.home), settings.database_url)
+
+
+def _settings_of(options: CallerOptions, environ: Mapping[str, str]) -> Settings:
+    return settings_module.load(
+        environ,
+        home=options.home,
+        database_url=options.database,
+        project=options.project,
+        # Whoever names a ledger means that one, and not the service that the environment names.
+        address="" if options.home or options.database else None,
+    )
+
+
+def _warn(message: str) -> None:
+    import warnings
+
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+# --- restoring ---------------------------------------------------------------------------------------
+
+
+def restore(
+    options: CallerOptions,
+    source: Path,
+    *,
+    confirm: bool,
+    environ: Mapping[str, str] | None = None,
+    tell: Tell | None = None,
+) -> Restored:
+    """Put a backup in the ledger's place, for the person who owns its files.
+
+    It needs the ledger for itself: a service that a command started is ended first, and the next command
+    starts it again; one that somebody runs is theirs to end.
+    """
+    from minutebook.controller.restore import restore as put_back
+    from minutebook.model.actors import Actor, Role
+    from minutebook.model.text import fold_name
+    from minutebook.surfaces.asking import login_of
+    from minutebook.surfaces.pausing import paused
+
+    settings = _settings_of(options, os.environ if environ is None else environ)
+    _check_bound(settings, options.actor)
+    if settings.agent or settings.token or settings.address or options.actor is not None:
+        # The ledger that could say what they may do is the one that is replaced.
+        raise MinutebookError("not_allowed", "Restoring is for the person who owns the ledger's files.")
+    name = login_of(os.getuid())
+    alone = settings.url.startswith("sqlite://") and settings.service != "never"
+    with paused(_places(settings), tell or _warn) if alone else nullcontext():
+        return put_back(
+            settings.url,
+            source,
+            world=make_world(settings),
+            actor=Actor(id=fold_name(name), name=name, role=Role.OPERATOR),
+            wait=settings.lock_wait,
+            confirm=confirm,
+        )

@@ -18,7 +18,9 @@ _BLOCK = re.compile(r"^```(\w+) run\n(.*?)^```$", re.M | re.S)
 _LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
-def test_every_example_of_the_readme_runs(tmp_path: Path, database_url: str) -> None:
+def test_every_example_of_the_readme_runs(
+    tmp_path: Path, database_url: str, request: pytest.FixtureRequest
+) -> None:
     """One reader, one ledger, from the first block to the last."""
     project = tmp_path / "project"
     project.mkdir()
@@ -26,11 +28,13 @@ def test_every_example_of_the_readme_runs(tmp_path: Path, database_url: str) -> 
     environment = kept | {
         "MINUTEBOOK_HOME": str(tmp_path / "home"),
         "MINUTEBOOK_DATABASE_URL": database_url,
+        "MINUTEBOOK_IDLE_EXIT": "60",
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "LOGNAME": "kim",
     }
     blocks = _BLOCK.findall((ROOT / "README.md").read_text("utf-8"))
     assert {language for language, _ in blocks} == {"sh", "python"}
+    stop = [str(Path(sys.executable).with_name("minutebook")), "stop", "--force"]
+    request.addfinalizer(lambda: subprocess.run(stop, env=environment, cwd=project, check=True))
     for language, text in blocks:
         command = ["bash", "-euo", "pipefail", "-c"] if language == "sh" else [sys.executable, "-c"]
         done = subprocess.run(

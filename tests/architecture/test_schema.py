@@ -18,9 +18,9 @@ from tests.conftest import Clock
 from tests.postgres import Cluster
 
 ONLY_POSTGRES_COLUMNS = {("texts", "words")}
-ONLY_POSTGRES_INDEXES = {"texts_words"}
-#: SQLite's full-text index and the tables in which it keeps itself; and the one of its row numbers.
-ONLY_SQLITE_TABLES = re.compile(r"fulltext(_\w+)?|sqlite_\w+")
+ONLY_POSTGRES_INDEXES = {"texts_words", "shelves_words"}
+#: SQLite's full-text indexes and the tables in which they keep themselves; and the one of its row numbers.
+ONLY_SQLITE_TABLES = re.compile(r"(fulltext|shelf_words)(_\w+)?|sqlite_\w+")
 
 TYPES = {"TEXT": "text", "INTEGER": "bigint", "REAL": "double precision"}
 

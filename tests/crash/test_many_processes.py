@@ -47,6 +47,7 @@ class CommandLine:
             "MINUTEBOOK_HOME": str(home),
             "MINUTEBOOK_PROJECT": "nostromo",
             "MINUTEBOOK_LOCK_WAIT": "120",
+            "MINUTEBOOK_SERVICE": "never",
         }
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.ledger import archive, archive_reading, backup
+from minutebook.ledger import archive, archive_reading, backup, migrations
 from minutebook.ledger.archive_reading import ArchiveLimits
 from minutebook.model.errors import MinutebookError
 from minutebook.model.system import Imported
@@ -69,11 +69,12 @@ def test_an_archive_that_went_through_every_database_is_byte_for_byte_the_same(
 def test_an_archive_has_every_table_and_column_of_the_schema_but_those_that_are_derived_or_local(
     house: House,
 ) -> None:
-    derived = {"texts", "bands", "tags", "maintenance", "migrations"}
+    derived = {"texts", "bands", "tags", "maintenance", "migrations", "tokens", "shelves"}
     engine = house.service.database.dialect.name
     listing = {
         "sqlite": """SELECT name FROM sqlite_schema
-                      WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'fulltext%'""",
+                      WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'fulltext%'
+                        AND name NOT LIKE 'shelf_words%'""",
         "postgres": """SELECT table_name AS name FROM information_schema.tables
                         WHERE table_schema = current_schema()""",
     }[engine]
@@ -468,8 +469,8 @@ def reader(build: Build) -> House:
 
 def _read(file: Path, house: House, limits: ArchiveLimits | None = None) -> None:
     with house.service.database.read() as tx:
-        known = backup.columns_here(tx)
-    with archive_reading.opened(file, known, schema=1, limits=limits):
+        known, schema = backup.columns_here(tx), migrations.version_of(tx)
+    with archive_reading.opened(file, known, schema=schema, limits=limits):
         pass
 
 

@@ -27,12 +27,13 @@ from tests.operations.asking import code
 #: The whole table, written out: a new operation is a line here that a reviewer sees.
 TABLE = {
     Access.READ: """
-        actors.list actors.show decisions.diff decisions.history decisions.list decisions.show events.list
+        actors.list actors.show context.context context.diff decisions.diff decisions.history decisions.list
+        decisions.show events.list
         inbox.digest inbox.list inbox.show memories.diff memories.history memories.list memories.show
         projects.list projects.show scope.show search.search sessions.current sessions.list sessions.show
-        system.health tombstones.list verdicts.list verdicts.show""",
+        system.health tokens.list tokens.show tombstones.list verdicts.list verdicts.show""",
     Access.PROPOSE: """
-        decisions.edit decisions.write inbox.submit inbox.withdraw memories.archive memories.edit
+        decisions.edit decisions.write hooks.receive inbox.submit inbox.withdraw memories.archive memories.edit
         memories.link memories.rescope memories.retire memories.supersede memories.tag memories.unlink
         memories.untag memories.write projects.see sessions.close sessions.start sessions.update""",
     Access.REVIEW: """
@@ -41,7 +42,8 @@ TABLE = {
     Access.OPERATE: """
         actors.add actors.edit actors.restore actors.retire inbox.erase memories.erase projects.add_repo
         projects.archive projects.create projects.edit projects.forget projects.restore system.backup
-        system.export system.import system.reindex verdicts.revert_all""",
+        system.export system.import system.reindex tokens.create tokens.revoke tokens.revoke_all
+        verdicts.revert_all""",
 }
 ALLOWED = {
     Role.SCRIBE: set[Access](),

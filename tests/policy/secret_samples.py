@@ -104,6 +104,7 @@ SHAPED: dict[str, Callable[[random.Random], str]] = {
     "gitlab": made("gl", "pat-", (WORDY[:-2], 20)),
     "atlassian": made("ATA", "TT3", (WORDY, 180), "=", (UPPER, 8)),
     "npm": made("np", "m_", (ALNUM, 36)),
+    "minutebook": made("mb", "k_", (WORDY, 43)),
     "pypi": made("pypi-", "AgEIcHlwaS5vcmc", (WORDY, 140)),
     "docker": made("dckr", "_pat_", (WORDY, 27)),
     "linear": made("lin", "_api_", (ALNUM, 40)),

@@ -56,10 +56,9 @@ class Program:
             "PATH": os.environ["PATH"],
             "HOME": str(self.cwd),
             "LANG": "C.UTF-8",
-            "USER": "mother",
-            "LOGNAME": "mother",
             "PYTHONDONTWRITEBYTECODE": "1",
             "MINUTEBOOK_HOME": str(self.home),
+            "MINUTEBOOK_SERVICE": "never",
         }
         if self.url:
             given["MINUTEBOOK_DATABASE_URL"] = self.url

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 #: Everything but the migrations: also what is derived, which must not change on its own either.
 TABLES = (
     "projects", "workspaces", "repos", "actors", "events", "memories", "revisions", "memory_links", "tags",
-    "proposals", "verdicts", "requests", "claim_keys", "tombstones", "sessions", "runs", "sources",
-    "ingestion_events", "jobs", "searches", "saved_views", "maintenance", "bands",
+    "proposals", "verdicts", "requests", "claim_keys", "tombstones", "sessions", "session_revisions", "runs", "sources",
+    "ingestion_events", "jobs", "searches", "saved_views", "maintenance", "bands", "shelves",
 )  # fmt: skip
 
 #: What a recorded refusal may add: its verdict, its place in the log, nothing else.

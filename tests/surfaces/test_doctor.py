@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import stat
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.settings import Settings
 from minutebook.surfaces.commands import CallerOptions
 from minutebook.surfaces.doctor import diagnose
-from minutebook.wiring import SCHEMA, open_service, utc_now
+from minutebook.wiring import SCHEMA, open_for_doctor, open_service, utc_now
 from tests.scenarios.program import Program
 
 
@@ -222,7 +223,8 @@ def home(tmp_path: Path) -> Path:
 
 
 def _diagnosed(home: Path) -> list[str]:
-    found = diagnose(open_service, {}, CallerOptions(home=str(home)), home)
+    opened = partial(open_for_doctor, environ={})
+    found = diagnose(opened, {}, CallerOptions(home=str(home)), home)
     return [one.what for one in found.findings if one.state != "ok"]
 
 

@@ -15,7 +15,7 @@ from minutebook.__main__ import main
 from minutebook.operations.registry import NOUNS, REGISTRY
 from tests.scenarios.program import COMMAND, PATIENCE, Program
 
-HOUSE = ("init", "doctor", "restore", "completion")
+HOUSE = ("init", "doctor", "connect", "restore", "serve", "stop", "status", "restart", "completion")
 COMMANDS = sorted(
     {operation.command for operation in REGISTRY.all()}
     | {noun for noun in NOUNS if noun != "system"}

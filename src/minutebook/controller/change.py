@@ -19,7 +19,11 @@ from minutebook.model.verdicts import Op, Outcome, RuleHit
 
 
 def check_may_change(call: Call, memory: Memory) -> None:
-    """An agent changes what it wrote and does not govern; the rest is for those who decide."""
+    """An agent changes what it wrote and does not govern; the rest is for those who decide.
+
+    Who is bound to one project changes nothing of what the others see.
+    """
+    call.check_bounds(memory.scope.project)
     if memory.status is Status.ERASED:
         raise MinutebookError(
             "erased", "This memory was erased; nothing is left to change.", memory=memory.id
@@ -104,6 +108,7 @@ def restore(call: Call, memory: Memory, *, reason: str) -> Outcome:
             memory=memory.id,
             status=memory.status,
         )
+    call.check_bounds(memory.scope.project)
     lock_reach(call, memory.scope.project)
     check_free(call, memory, memory.scope)
     keys = claim_keys(call)
@@ -178,6 +183,7 @@ def supersede_with(call: Call, old: Memory, successor: Memory, *, reason: str) -
 def rescope(call: Call, memory: Memory, scope: Scope, *, reason: str) -> Outcome:
     """Move a memory to another scope of the project, or between the project and everywhere."""
     check_may_change(call, memory)
+    call.check_bounds(scope.project)
     if memory.status is not Status.ACTIVE:
         raise MinutebookError(
             "bad_transition", f"{memory.slug!r} is {memory.status}; only what is active moves."
@@ -227,6 +233,7 @@ def retag(call: Call, memory: Memory, tags: tuple[str, ...]) -> Outcome:
 def link(call: Call, memory: Memory, relation: Relation, other: Memory) -> Outcome:
     """Say how two memories stand to each other."""
     _check_linkable(memory, relation, other)
+    call.check_bounds(memory.scope.project)
     record = _act(call, Op.UPDATE, "linked", memory, f"{relation} {other.slug!r}.", to=other.id)
     if not record.link(memory.id, relation, other.id):
         raise MinutebookError(

@@ -45,6 +45,7 @@ def _see_through(call: LongCall) -> None:
 
 def erase_memory(call: Call, memory: Memory, *, reason: str) -> Outcome:
     """Take a memory's words out of its row, revisions, proposals, verdicts and full text."""
+    call.check_bounds(memory.scope.project)
     if memory.status is Status.ERASED:
         raise MinutebookError("erased", "It was erased before.", memory=memory.id)
     lock_reach(call, memory.scope.project)

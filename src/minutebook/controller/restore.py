@@ -23,6 +23,7 @@ from minutebook.ledger import (
     memories,
     migrations,
     projects,
+    tokens,
 )
 from minutebook.ledger.arrival import Terms
 from minutebook.ledger.backup import Ground
@@ -64,6 +65,7 @@ def _restore_file(
     with TemporaryDirectory(prefix=".restore-", dir=path.parent) as folder:
         with backup.stage(source, Path(folder), ground) as staged:
             again = erase_again(staged, known, world, actor)
+            revoked = staged.write("global", lambda tx: _revoke_tokens(tx, world, actor))
             derived.rebuild(staged)
             staged.write("global", lambda tx: _record(tx, world, actor, source, again))
             staged.checkpoint(*erasure.TABLES)
@@ -78,7 +80,7 @@ def _restore_file(
             erased_again=again,
             kept=None,
             sentence=f"{source.name} is sound: {rows} rows would take the place of {path}; "
-            "give --confirm to do it. The present ledger is kept as a backup.",
+            f"give --confirm to do it. The present ledger is kept as a backup.{_told(revoked)}",
         )
         if not confirm:
             return done
@@ -90,8 +92,18 @@ def _restore_file(
         done,
         applied=True,
         kept=None if saved is None else str(saved),
-        sentence=f"{path} is the ledger of {source.name} now, with {rows} rows.",
+        sentence=f"{path} is the ledger of {source.name} now, with {rows} rows.{_told(revoked)}",
     )
+
+
+def _revoke_tokens(tx: Tx, world: World, actor: Actor) -> int:
+    """Revoke what tokens a backup holds: it cannot know which of them were revoked since it was made."""
+    reason = "A backup was restored, and its tokens with it."
+    return tokens.revoke_everything(tx, by=actor.id, reason=reason, at=world.clock())
+
+
+def _told(revoked: int) -> str:
+    return f" Its {revoked} tokens are revoked: make new ones." if revoked else ""
 
 
 def _erased_at_present(url: str, path: Path, ground: Ground) -> list[Erasure]:

@@ -15,6 +15,7 @@ from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Importance, Relation, Status
+from minutebook.model.scopes import GLOBAL
 from minutebook.model.tombstones import Cause
 from minutebook.model.verdicts import CHANGING, Blocked, Effect, Op, RuleHit, Verdict
 
@@ -32,6 +33,8 @@ _UNDOES = {
 
 def revert(call: Call, verdict: Verdict, *, reason: str) -> Verdict:
     """Undo one verdict, wholly or not at all."""
+    if not in_bounds(call, verdict):
+        call.check_bounds(GLOBAL)
     blocked = why_not(call, verdict)
     if blocked is not None:
         code = "already_reverted" if verdict.reverted_by is not None else "newer_stands"
@@ -39,6 +42,19 @@ def revert(call: Call, verdict: Verdict, *, reason: str) -> Verdict:
             code = "bad_transition"
         raise MinutebookError(code, blocked.because, verdict=verdict.id, standing=list(blocked.standing))
     return undo(call, verdict, reason=reason)
+
+
+def in_bounds(call: Call, verdict: Verdict) -> bool:
+    """Whether the caller may change all that the undoing would change: a memory may have moved since."""
+    if call.actor.project is None:
+        return True
+    touched = {verdict.project}
+    for effect in verdict.effects:
+        if effect.kind == "memory":
+            now = memories.get(call.tx, effect.ref)
+            then = revisions.at(call.tx, effect.ref, int(effect.before))
+            touched |= {state.scope.project for state in (now, then) if state is not None}
+    return all(call.in_bounds(project) for project in touched)
 
 
 def can_revert(verdict: Verdict) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from minutebook.call import Call
 from minutebook.controller.accept import accept, open_acceptance
@@ -15,15 +15,16 @@ from minutebook.controller.write import (
     screen_candidate,
 )
 from minutebook.ledger import memories
+from minutebook.ledger.claims import ClaimKeys
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Promotion, Proposal, ProposalStatus, Rejection
 from minutebook.model.memories import Memory, Status
 from minutebook.model.tombstones import Cause
 from minutebook.model.verdicts import Op, RuleHit
-from minutebook.policy.judge import judge
-from minutebook.policy.promotion import check_may_settle
-from minutebook.policy.screening import Tier
+from minutebook.policy.judge import Judgement, judge
+from minutebook.policy.promotion import check_may_settle, still_waits
+from minutebook.policy.screening import Finding, Tier
 
 
 def promote(
@@ -37,6 +38,36 @@ def promote(
     """Accept a pending proposal: memory, link, status and verdict in one transaction, or nothing."""
     _check_pending(proposal)
     check_may_settle(call.actor, proposal)
+    call.check_bounds(edited.scope.project)
+    # The reviewer has seen what was flagged; only what is refused outright is refused again.
+    findings = tuple(finding for finding in screen_candidate(edited) if finding.tier is Tier.REFUSE)
+    weighed = weigh(call, proposal, edited, findings, accept_stale=accept_stale)
+    return carry_out(call, proposal, weighed, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A proposal that may become a memory, and how."""
+
+    candidate: Candidate
+    judgement: Judgement
+    keys: ClaimKeys
+    target: Memory | None
+
+
+def weigh(
+    call: Call,
+    proposal: Proposal,
+    edited: Candidate,
+    findings: tuple[Finding, ...],
+    *,
+    accept_stale: bool,
+    author: Call | None = None,
+) -> Weighed:
+    """Judge a proposal once more as things stand now, and raise what stands against it.
+
+    It is judged as the caller's own words, or as those of `author`: the call as the proposer would make it.
+    """
     stale = stale_because(call, proposal)
     if stale is not None and not accept_stale:
         raise MinutebookError(
@@ -51,14 +82,22 @@ def promote(
         check_replaces(target, edited)
     candidate = replace(edited, target=None if target is None else target.id, propose=False)
     identity = memories.of_identity(call.tx, candidate.scope, candidate.type, candidate.slug)
+    asking = author or call
     neighbours = replace(
-        gather(call, candidate, keys, target=target, identity=identity, mine=proposal),
+        gather(asking, candidate, keys, target=target, identity=identity, mine=proposal),
         proposed=None,
         over_rate=False,
     )
-    # The reviewer has seen what was flagged; only what is refused outright is refused again.
-    findings = tuple(finding for finding in screen_candidate(candidate) if finding.tier is Tier.REFUSE)
-    judgement = judge(candidate, call.actor, call.caller.origin, neighbours, findings, call.limits)
+
+    def judged(asked: Candidate) -> Judgement:
+        return judge(asked, asking.actor, asking.caller.origin, neighbours, findings, call.limits)
+
+    judgement = judged(candidate)
+    if author is not None and judgement.op is not Op.REFUSE:
+        # Handed in, it would be held; what holds it besides that, no rule passes over.
+        why = still_waits(judged(replace(candidate, propose=True)))
+        if why is not None:
+            raise MinutebookError("not_allowed", f"Held for review: {why}.", slug=proposal.slug)
     if judgement.op is Op.REFUSE:
         refuse(call, candidate, judgement, keys, neighbours)
     if judgement.op is Op.SKIP and judgement.target is not None:
@@ -70,6 +109,21 @@ def promote(
     if judgement.op is Op.HOLD:
         code = "ambiguous" if judgement.targets else "not_allowed"
         raise MinutebookError(code, judgement.reason, targets=list(judgement.targets), slug=proposal.slug)
+    return Weighed(candidate, judgement, keys, target)
+
+
+def carry_out(
+    call: Call, proposal: Proposal, weighed: Weighed, *, reason: str | None, rule: RuleHit | None = None
+) -> Promotion:
+    """Make the memory, settle the proposal and record the verdict; `rule` is what stands for a reviewer."""
+    candidate, judgement, keys, target = (
+        weighed.candidate,
+        weighed.judgement,
+        weighed.keys,
+        weighed.target,
+    )
+    if rule is not None:
+        judgement = replace(judgement, trace=(*judgement.trace, rule))
     if reason:
         judgement = replace(judgement, reason=reason)
     superseded = target if target is not None and judgement.op is Op.SUPERSEDE else judgement.target

@@ -6,6 +6,7 @@ from typing import Any
 
 from minutebook.ledger.database import Tx
 from minutebook.model.actors import Actor, Role
+from minutebook.model.errors import MinutebookError
 
 
 def insert(tx: Tx, actor: Actor) -> bool:
@@ -58,6 +59,25 @@ def list_(
         params["after"] = after
     rows = tx.all(f"SELECT * FROM actors WHERE {clause} ORDER BY id LIMIT :limit", limit=limit, **params)
     return [_actor(row) for row in rows]
+
+
+def check_free(tx: Tx, actor: Actor, *, bound: str | None) -> None:
+    """Refuse a name that nobody registered where somebody works under it outside the project `bound`.
+
+    The person who owns the house is not registered: who is bound to a project must not take their name.
+    """
+    if bound is None:
+        return
+    elsewhere = tx.one(
+        """SELECT 1 AS yes FROM verdicts WHERE actor = :id AND project_id <> :bound
+           UNION ALL SELECT 1 FROM projects WHERE created_by = :id
+           UNION ALL SELECT 1 FROM tokens WHERE actor = :id AND (project_id IS NULL OR project_id <> :bound)
+           LIMIT 1""",
+        id=actor.id,
+        bound=bound,
+    )
+    if elsewhere is not None:
+        raise MinutebookError("other_project", f"{actor.name} is at work outside this project.")
 
 
 def _actor(row: dict[str, Any]) -> Actor:

@@ -62,8 +62,8 @@ _WANTED = """(
 _VERDICTS = f"project_id = :project OR memory_id IN {_WANTED}"
 _TOMBSTONES = f"project_id = :project OR ref IN {_WANTED}"
 
-#: In an order in which each row finds what it refers to. Left out because derived: tags, texts, bands;
-#: because only of this copy: maintenance, migrations.
+#: In an order in which each row finds what it refers to. Left out because derived: tags, texts, bands, shelves;
+#: because only of this copy: maintenance, migrations, and tokens, so that no archive lets anybody in.
 TABLES = (
     Table("projects", ("id",), "id IN (:project, 'global')"),
     Table("workspaces", ("project_id", "host", "path")),
@@ -99,7 +99,24 @@ TABLES = (
     ),
     Table("tombstones", ("id",), _TOMBSTONES, seqs=("seq",)),
     Table("sessions", ("id",), seqs=("seq",)),
+    Table(
+        "session_revisions",
+        ("session_id", "revision"),
+        "session_id IN (SELECT s.id FROM sessions s WHERE s.project_id = :project)",
+        seqs=("seq",),
+    ),
     Table("runs", ("id",), seqs=("snapshot_seq",)),
+    Table(
+        "snapshots",
+        ("run_id", "generation"),
+        "run_id IN (SELECT r.id FROM runs r WHERE r.project_id = :project)",
+        seqs=("seq",),
+    ),
+    Table(
+        "sightings",
+        ("memory_id", "run_id", "generation"),
+        "run_id IN (SELECT r.id FROM runs r WHERE r.project_id = :project)",
+    ),
     Table("sources", ("id",)),
     Table("ingestion_events", ("id",)),
     Table("saved_views", ("id",)),

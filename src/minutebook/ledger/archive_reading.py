@@ -17,6 +17,8 @@ from typing import IO, Any
 from minutebook.ledger.archive import FORMAT, MANIFEST, VERSION, Manifest, Member, Table, file_error, tables
 from minutebook.ledger.database import Row
 from minutebook.ledger.plain import load_effects, load_evidence, load_state, load_tags, load_trace, load_would
+from minutebook.ledger.runs import load_report
+from minutebook.ledger.snapshots import load_bundle
 from minutebook.model.errors import MinutebookError
 
 
@@ -254,6 +256,8 @@ _MATERIAL: dict[str, dict[str, Callable[[str], Any]]] = {
         "candidate": json.loads,
     },
     "sessions": {"issues": json.loads},
+    "runs": {"report": load_report},
+    "snapshots": {"bundle": load_bundle},
     "claim_keys": {"secret": bytes.fromhex},
 }
 

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from minutebook.ledger.dialects import Dialect
+from minutebook.ledger.pulse import Pulse
 from minutebook.model.errors import MinutebookError
 
 T = TypeVar("T")
@@ -128,12 +129,31 @@ class Database(ABC):
 
     dialect: Dialect
     url: str
+    #: What was found good lately, and up to when that need not be looked at again (see ledger/health.py).
+    granted: dict[str, tuple[float, Any]]
     #: Whether writes of different lanes run side by side; if not, nobody needs to find out the lane.
     lanes: bool
 
     @abstractmethod
     def read(self) -> AbstractContextManager[Tx]:
         """Open a consistent snapshot, from any thread, several at once."""
+
+    def read_last(self) -> AbstractContextManager[Tx]:
+        """Like `read`, and also when the files were taken away: for who asks, and for health, which says so."""
+        return self.read()
+
+    def read_at_once(self) -> AbstractContextManager[Tx] | None:
+        """A snapshot for an event loop, which must not wait; None where that cannot be had. Enter it at once.
+
+        It shows what stands for as long as `commits` stays what it was before: whoever has one has only this
+        process to look at.
+        """
+        return None
+
+    @property
+    def commits(self) -> int:
+        """How often this process committed; it grows before any of that is acknowledged."""
+        return 0
 
     @abstractmethod
     def write(self, lane: str, work: Callable[[Tx], T]) -> T:
@@ -156,6 +176,13 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def on_commit(self, tell: Callable[[], None]) -> None:
+        """Call `tell` on the writer's thread after every commit of this process, for whoever follows the log.
+
+        It returns at once and never raises.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Finish the writes that wait, then let go of the database. Idempotent."""
 
@@ -166,6 +193,14 @@ class Database(ABC):
     @abstractmethod
     def backup(self, target: Path) -> None:
         """Write a verified copy of the whole database to a new file, while others read and write."""
+
+    @abstractmethod
+    def damage(self) -> str:
+        """What the database finds wrong with itself when it looks through all of it; empty when nothing."""
+
+    @abstractmethod
+    def pulse(self) -> Pulse:
+        """Say how the writer and the readers are doing; nothing is read, so it can be told at any time."""
 
     @abstractmethod
     def facts(self) -> Facts:

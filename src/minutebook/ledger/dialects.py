@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -107,10 +107,12 @@ class Dialect(ABC):
     columns: str
     #: The next :n numbers (seq) of the event log, ascending, taken for whoever asked.
     next_seqs: str
-    #: One row whose `found` is ok, or what is damaged.
-    quick_check: str
     #: Builds the full-text index anew from `texts`.
     rebuild_text: str
+    #: Builds the index of words anew from `shelves`.
+    rebuild_words: str
+    #: Behind `memories` where a slug is looked for among the active: which index that is for.
+    by_name: str
     #: Whether a ledger is one file, which can be copied and put back.
     one_file: bool
 
@@ -147,6 +149,17 @@ class Dialect(ABC):
         """The value of :match for "any of these words", each taken literally."""
 
     @abstractmethod
+    def words_query(self, index: int, clause: str | None) -> str:
+        """The statement that finds the newest shelves (word, doc) that hold any of :w<index>, at most :limit.
+
+        Exactly these on either database. `clause` speaks about the shelf `s`; None lets all of them in.
+        """
+
+    @abstractmethod
+    def words_match(self, checksums: Sequence[str]) -> str:
+        """The value of :w<index> for "any of these checksums"."""
+
+    @abstractmethod
     def _driver_fault(self, error: Exception) -> Fault: ...
 
 
@@ -164,6 +177,16 @@ class SqliteDialect(Dialect):
 
     def fulltext_match(self, terms: list[str]) -> str:
         return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+
+    def words_query(self, index: int, clause: str | None) -> str:
+        shelf = "" if clause is None else " JOIN shelves s ON s.doc = f.rowid"
+        # By the rowid of the full-text table itself: only then are the rows not read and sorted first.
+        return f"""SELECT {index} AS word, doc FROM (
+                SELECT f.rowid AS doc FROM shelf_words f{shelf}
+                 WHERE shelf_words MATCH :w{index}{clause or ""} ORDER BY f.rowid DESC LIMIT :limit) AS b{index}"""
+
+    def words_match(self, checksums: Sequence[str]) -> str:
+        return self.fulltext_match(list(checksums))
 
     def _driver_fault(self, error: Exception) -> Fault:
         result = getattr(error, "result", None)
@@ -195,6 +218,15 @@ class PostgresDialect(Dialect):
         # Quoted words: nothing in them is an operator.
         escaped = (term.replace("\\", "\\\\").replace("'", "''") for term in terms)
         return " | ".join(f"'{term}'" for term in escaped)
+
+    def words_query(self, index: int, clause: str | None) -> str:
+        return f"""SELECT {index} AS word, doc FROM (
+                SELECT s.doc FROM shelves s
+                 WHERE string_to_array(s.words, ' ') && string_to_array(:w{index}, ' '){clause or ""}
+                 ORDER BY s.doc DESC LIMIT :limit) AS b{index}"""
+
+    def words_match(self, checksums: Sequence[str]) -> str:
+        return " ".join(checksums)
 
     def _driver_fault(self, error: Exception) -> Fault:
         state: str | None = getattr(error, "sqlstate", None)
@@ -286,8 +318,10 @@ SQLITE = SqliteDialect(
             SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) + 1, 1 WHERE :n > 0
             UNION ALL SELECT seq + 1, n + 1 FROM numbers WHERE n < :n)
         SELECT seq FROM numbers""",
-    quick_check="SELECT quick_check AS found FROM pragma_quick_check LIMIT 1",
     rebuild_text="INSERT INTO fulltext (fulltext) VALUES ('rebuild')",
+    rebuild_words="INSERT INTO shelf_words (shelf_words) VALUES ('rebuild')",
+    # Without statistics SQLite takes the index of statuses for as good, and walks through the whole project.
+    by_name="INDEXED BY memories_identity",
     one_file=True,
 )
 
@@ -312,7 +346,8 @@ POSTGRES = PostgresDialect(
         SELECT nextval(pg_get_serial_sequence('events', 'seq')) AS seq
           FROM generate_series(1, CAST(:n AS BIGINT))""",
     # Its own pages are the server's affair; what can be asked is whether it answers at all.
-    quick_check="SELECT 'ok' AS found",
     rebuild_text="REINDEX INDEX texts_words",
+    rebuild_words="REINDEX INDEX shelves_words",
+    by_name="",
     one_file=False,
 )

@@ -18,6 +18,7 @@ from minutebook.ledger.database import Row, Tx
 from minutebook.ledger.plain import dump, dump_state, load, load_state
 from minutebook.model.errors import MinutebookError
 from minutebook.model.scopes import GLOBAL
+from minutebook.policy.snapshots import without_words as without_items
 
 #: What stands where words were.
 ERASED = "[erased]"
@@ -34,6 +35,9 @@ TABLES = (
     "requests",
     "tags",
     "bands",
+    "shelves",
+    "snapshots",
+    "runs",
 )
 
 #: Prose that may quote a slug of something else, in single quotes.
@@ -42,8 +46,14 @@ _PROSE = {
     "proposals": ("would", "reason"),
     "tombstones": ("reason",),
     "requests": ("answer",),
+    "runs": ("report",),
 }
-_KEYS = {"requests": ("actor", "key"), "revisions": ("memory_id", "revision"), "events": ("seq",)}
+_KEYS = {
+    "requests": ("actor", "key"),
+    "revisions": ("memory_id", "revision"),
+    "events": ("seq",),
+    "snapshots": ("run_id", "generation"),
+}
 _FILE = "erasures.jsonl"
 
 
@@ -81,7 +91,8 @@ def without_words(table: str, row: Row, gone: Gone) -> Row:
     changed = dict(row) if work is None else work(row, gone)
     if gone.project is None or row.get("project_id", GLOBAL) in (gone.project, GLOBAL):
         for column in _PROSE.get(table, ()):
-            changed[column] = _unquoted(changed[column], gone.slugs)
+            if column in changed:
+                changed[column] = _unquoted(changed[column], gone.slugs)
     return changed
 
 
@@ -168,6 +179,46 @@ def _tombstone(row: Row, gone: Gone) -> Row:
     return {**row, "slug": slug, "reason": reason}
 
 
+def _snapshot(row: Row, gone: Gone) -> Row:
+    if row["bundle"] is None or not _names(row["bundle"], gone):
+        return dict(row)
+    return {**row, "bundle": dump(_unsaid(load(row["bundle"]), gone))}
+
+
+def _run(row: Row, gone: Gone) -> Row:
+    if row.get("report") is None or not _names(row["report"], gone):
+        return dict(row)
+    return {**row, "report": dump(_unsaid(load(row["report"]), gone))}
+
+
+def _request(row: Row, gone: Gone) -> Row:
+    if not _names(row["answer"], gone):
+        return dict(row)
+    return {**row, "answer": json.dumps(_unsaid(load(row["answer"]), gone), ensure_ascii=False)}
+
+
+def _names(text: str, gone: Gone) -> bool:
+    return any(ref in text for ref in gone.refs)
+
+
+def _unsaid(value: Any, gone: Gone) -> Any:
+    """A bundle, a report, or an answer that holds one, without the words of what is gone and without its name."""
+    if isinstance(value, list):
+        return [_unsaid(item, gone) for item in value]
+    if not isinstance(value, dict):
+        return value
+    kept = {name: _unsaid(item, gone) for name, item in value.items()}
+    if "items" in value and "text" in value:
+        lost = [place for place, item in enumerate(value["items"]) if item["id"] in gone.refs]
+        kept["text"] = without_items(value["text"], lost, ERASED)
+    about = gone.refs & {value.get(name) for name in ("id", "memory", "proposal") if value.get(name)}
+    if about and "slug" in value and ("layer" in value or "rule" in value or "because" in value):
+        kept["slug"] = name_of(value.get("id") or value["proposal"])
+        if "because" in value:
+            kept["because"] = ""
+    return kept
+
+
 _WAYS: dict[str, Callable[[Row, Gone], Row]] = {
     "memories": _memory,
     "revisions": _revision,
@@ -175,6 +226,9 @@ _WAYS: dict[str, Callable[[Row, Gone], Row]] = {
     "verdicts": _verdict,
     "events": _event,
     "tombstones": _tombstone,
+    "snapshots": _snapshot,
+    "runs": _run,
+    "requests": _request,
 }
 
 
@@ -208,6 +262,11 @@ def scrub(tx: Tx, gone: Gone) -> None:
         _rewrite(tx, gone, "verdicts", "id = :ref", ref=ref)
         _rewrite(tx, gone, "tombstones", "ref = :ref", ref=ref)
         _rewrite(tx, gone, "events", "subject = :ref", ref=ref)
+        if _has_words(tx, ref):
+            # Runs were told of it, or told not: by its name, if not by its words.
+            _rewrite(tx, gone, "snapshots", "bundle LIKE :like", like=f"%{ref}%")
+            _rewrite(tx, gone, "runs", "report LIKE :like", like=f"%{ref}%")
+            _rewrite(tx, gone, "requests", "answer LIKE :like", like=f"%{ref}%")
         tx.run("UPDATE memories SET claim = '' WHERE id = :ref", ref=ref)
         tx.run("UPDATE proposals SET claim = '' WHERE id = :ref OR memory_id = :ref", ref=ref)
         tx.run("DELETE FROM tags WHERE ref = :ref", ref=ref)
@@ -217,6 +276,15 @@ def scrub(tx: Tx, gone: Gone) -> None:
         for table, columns in _PROSE.items():
             clause = " OR ".join(f"{column} LIKE :quoted" for column in columns)
             _rewrite(tx, gone, table, clause, quoted=f"%'{slug}'%")
+
+
+def _has_words(tx: Tx, ref: str) -> bool:
+    """Whether a ref is a memory or a proposal, and not a verdict or a tombstone on one."""
+    row = tx.one(
+        "SELECT 1 AS yes FROM memories WHERE id = :ref UNION ALL SELECT 1 FROM proposals WHERE id = :ref",
+        ref=ref,
+    )
+    return row is not None
 
 
 def _quoted_ids(ids: Collection[str]) -> str:

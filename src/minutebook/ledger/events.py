@@ -49,6 +49,19 @@ def last_seq(tx: Tx) -> int:
     return row["seq"] if row else 0
 
 
+def last_until(tx: Tx, at: str, bound: int) -> int:
+    """The last event up to `bound` that had happened at a time; 0 when none had.
+
+    From the end: clocks order nothing, so the last one whose clock said so is meant.
+    """
+    row = tx.one(
+        "SELECT seq FROM events WHERE seq <= :bound AND at <= :at ORDER BY seq DESC LIMIT 1",
+        bound=bound,
+        at=at,
+    )
+    return row["seq"] if row else 0
+
+
 def after(
     tx: Tx,
     seq: int,

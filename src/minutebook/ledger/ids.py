@@ -11,5 +11,5 @@ def newest(tx: Tx) -> str | None:
         SELECT max(id) AS id FROM (
             SELECT max(id) AS id FROM memories UNION ALL SELECT max(id) FROM proposals
             UNION ALL SELECT max(id) FROM verdicts UNION ALL SELECT max(id) FROM sessions
-            UNION ALL SELECT max(id) FROM tombstones) AS newest""")
+            UNION ALL SELECT max(id) FROM tombstones UNION ALL SELECT max(id) FROM tokens) AS newest""")
     return None if row is None else row["id"]

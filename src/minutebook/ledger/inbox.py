@@ -307,6 +307,16 @@ def waiting(tx: Tx, project: str) -> list[dict[str, Any]]:
     )
 
 
+def changed_since(tx: Tx, project: str, seq: int) -> bool:
+    """Whether a proposal came or changed after that place in the log."""
+    row = tx.one(
+        "SELECT 1 AS yes FROM proposals WHERE project_id = :project AND seq > :seq LIMIT 1",
+        project=project,
+        seq=seq,
+    )
+    return row is not None
+
+
 def counts(tx: Tx, project: str) -> dict[str, int]:
     rows = tx.all(
         "SELECT status, count(*) AS n FROM proposals WHERE project_id = :project GROUP BY status ORDER BY status",

@@ -8,10 +8,10 @@ from typing import Any
 
 from minutebook.ledger import fulltext
 from minutebook.ledger.database import Tx
-from minutebook.ledger.memories import governing_types, scope_of
+from minutebook.ledger.memories import from_row, governing_types, scope_of
 from minutebook.ledger.plain import load_tags
 from minutebook.ledger.visibility import Reader, visible
-from minutebook.model.memories import Importance, MemoryLine, Type
+from minutebook.model.memories import Importance, Memory, MemoryLine, Type
 from minutebook.model.scopes import Scope
 
 
@@ -56,10 +56,12 @@ def matching(tx: Tx, terms: list[str], reader: Reader, wanted: Filter, *, limit:
 
 
 #: A standing memory that another standing memory contradicts. Asked of the links, so that it never goes stale.
+#: What one project says against a global memory is that project's affair: the others must not hear of it.
 CONTESTED = """m.status = 'active' AND EXISTS (
     SELECT 1 FROM memory_links l JOIN memories o
         ON o.id = CASE WHEN l.from_id = m.id THEN l.to_id ELSE l.from_id END
-     WHERE l.relation = 'contradicts' AND (l.from_id = m.id OR l.to_id = m.id) AND o.status = 'active')"""
+     WHERE l.relation = 'contradicts' AND (l.from_id = m.id OR l.to_id = m.id) AND o.status = 'active'
+       AND o.project_id IN (m.project_id, 'global'))"""
 
 
 def contested(tx: Tx, id: str) -> bool:
@@ -127,6 +129,21 @@ def namesakes(tx: Tx, reader: Reader, ids: Sequence[str]) -> list[tuple[int, Mem
         **params,
     )
     return [(reader.depth(scope_of(row)), _line(row)) for row in rows]
+
+
+def with_evidence(tx: Tx, reader: Reader, *, after: str | None, limit: int) -> list[Memory]:
+    """Active memories that rest on something, the newest first; `after` is the id of the last one seen."""
+    clause, params = visible(reader)
+    if after is not None:
+        clause += " AND m.id < :after"
+        params["after"] = after
+    rows = tx.all(
+        f"""SELECT m.* FROM memories m WHERE {clause} AND m.status = 'active' AND m.evidence <> '[]'
+             ORDER BY m.id DESC LIMIT :limit""",
+        limit=limit,
+        **params,
+    )
+    return [from_row(row) for row in rows]
 
 
 def _line(row: dict[str, Any]) -> MemoryLine:

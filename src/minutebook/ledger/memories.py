@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace as changed
 from typing import Any
 
-from minutebook.ledger import bands, fulltext, revisions
+from minutebook.ledger import bands, fulltext, revisions, shelves
 from minutebook.ledger.database import Tx
 from minutebook.ledger.plain import (
     dump,
@@ -79,6 +79,7 @@ def _add_tags(tx: Tx, ref: str, tags: Sequence[str]) -> None:
 
 def _derive(tx: Tx, memory: Memory) -> None:
     """Make the memory findable. Only what stands can be a duplicate; what is past can still be searched."""
+    shelves.put(tx, memory)
     if memory.status is Status.ERASED:
         fulltext.remove(tx, memory.id)
         return
@@ -108,19 +109,19 @@ def rederive(tx: Tx, memory: Memory) -> None:
 
 def get(tx: Tx, id: str) -> Memory | None:
     row = tx.one("SELECT * FROM memories WHERE id = :id", id=id)
-    return None if row is None else _memory(row)
+    return None if row is None else from_row(row)
 
 
 def seen_by(tx: Tx, id: str, reader: Reader) -> Memory | None:
     """A memory by id, if the reader may see it."""
     clause, params = visible(reader)
     row = tx.one(f"SELECT m.* FROM memories m WHERE m.id = :id AND {clause}", id=id, **params)
-    return None if row is None else _memory(row)
+    return None if row is None else from_row(row)
 
 
 def unseen(tx: Tx, ids: Sequence[str], reader: Reader) -> set[str]:
     """Those of the ids that are memories the reader may not see."""
-    if reader.agent is None or not ids:
+    if not ids:
         return set()
     names = {f"i{index}": id for index, id in enumerate(dict.fromkeys(ids))}
     clause, params = visible(reader)
@@ -145,7 +146,7 @@ def named(tx: Tx, slug: str, reader: Reader, *, governing: bool | None, active: 
         slug=slug,
         **params,
     )
-    return sorted((_memory(row) for row in rows), key=lambda m: -m.scope.depth)
+    return sorted((from_row(row) for row in rows), key=lambda m: -m.scope.depth)
 
 
 def of_identity(tx: Tx, scope: Scope, type: Type, slug: str) -> Memory | None:
@@ -159,7 +160,7 @@ def of_identity(tx: Tx, scope: Scope, type: Type, slug: str) -> Memory | None:
         slug=slug,
         **_place(scope),
     )
-    return None if row is None else _memory(row)
+    return None if row is None else from_row(row)
 
 
 def slugs_like(tx: Tx, scope: Scope, type: Type, slug: str) -> set[str]:
@@ -186,7 +187,7 @@ def of_claim(tx: Tx, scope: Scope, claim: str) -> list[Memory]:
         claim=claim,
         **_place(scope),
     )
-    return sorted((_memory(row) for row in rows), key=lambda memory: memory.id)
+    return sorted((from_row(row) for row in rows), key=lambda memory: memory.id)
 
 
 def of_slot(tx: Tx, scope: Scope, entity: str, attribute: str) -> list[Memory]:
@@ -201,7 +202,7 @@ def of_slot(tx: Tx, scope: Scope, entity: str, attribute: str) -> list[Memory]:
         attribute=attribute,
         **_place(scope),
     )
-    return sorted((_memory(row) for row in rows), key=lambda memory: memory.id)
+    return sorted((from_row(row) for row in rows), key=lambda memory: memory.id)
 
 
 def near(tx: Tx, scope: Scope, refs: Sequence[str]) -> list[Memory]:
@@ -324,7 +325,8 @@ def scope_of(row: dict[str, Any]) -> Scope:
     )
 
 
-def _memory(row: dict[str, Any]) -> Memory:
+def from_row(row: dict[str, Any]) -> Memory:
+    """A memory from its row; columns of another table beside it are left alone."""
     return Memory(
         id=row["id"],
         scope=scope_of(row),

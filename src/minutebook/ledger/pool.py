@@ -53,6 +53,14 @@ class Pool(Generic[C]):
             self._returned()
             raise
 
+    def take_idle(self) -> C | None:
+        """Take a connection that lies ready; None where one would have to be waited for, or opened."""
+        with self._changed:
+            if self._closed or not self._idle or self._out >= self._size:
+                return None
+            self._out += 1
+            return self._idle.pop()
+
     def give(self, connection: C) -> None:
         """Bring back a connection that is fit for the next reader."""
         with self._changed:
@@ -69,6 +77,10 @@ class Pool(Generic[C]):
             self._discard(connection)
         finally:
             self._returned()
+
+    def use(self) -> tuple[int, int]:
+        """How many connections are out, of how many."""
+        return self._out, self._size
 
     def empty(self) -> None:
         """Discard the idle connections, which all died together when the server did."""

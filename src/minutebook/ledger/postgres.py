@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -24,6 +25,7 @@ from minutebook.ledger.database import Database, Facts, Limits, Tx
 from minutebook.ledger.dialects import POSTGRES
 from minutebook.ledger.pool import Pool
 from minutebook.ledger.postgres_tx import MIGRATION, Connection, Place, PostgresSession, PostgresTx, last_rows
+from minutebook.ledger.pulse import Pulse
 from minutebook.ledger.writer import Tell, Writer
 from minutebook.model.errors import MinutebookError
 
@@ -56,6 +58,7 @@ class PostgresDatabase(Database):
         self._pid = os.getpid()
         self._closed = False
         self._closing = threading.Lock()
+        self.granted = {}
         connection = self._connect()
         try:
             _check_server(connection)
@@ -87,6 +90,9 @@ class PostgresDatabase(Database):
     def write_soon(self, lane: str, work: Callable[[Tx], Any], tell: Tell) -> None:
         self._check_process()
         self._writer.write_soon(lane, work, tell)
+
+    def on_commit(self, tell: Callable[[], None]) -> None:
+        self._writer.on_commit(tell)
 
     def read(self) -> AbstractContextManager[Tx]:
         return self._read()
@@ -183,6 +189,13 @@ class PostgresDatabase(Database):
             "backup_failed",
             "A PostgreSQL ledger is not one file: export an archive, or use the server's own pg_dump.",
         )
+
+    def damage(self) -> str:
+        return ""  # the server looks after its own pages
+
+    def pulse(self) -> Pulse:
+        out, size = self._pool.use()
+        return replace(self._writer.pulse(), readers_out=out, readers=size)
 
     def facts(self) -> Facts:
         with self.read() as tx:

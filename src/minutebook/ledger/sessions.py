@@ -6,6 +6,7 @@ from typing import Any
 
 from minutebook.ledger.database import Tx
 from minutebook.ledger.plain import dump, load
+from minutebook.model.errors import MinutebookError
 from minutebook.model.sessions import Session
 
 
@@ -27,6 +28,61 @@ def insert(tx: Tx, session: Session, seq: int) -> None:
         updated_at=session.updated_at,
         seq=seq,
     )
+    _keep(tx, session, seq)
+
+
+def _keep(tx: Tx, session: Session, seq: int) -> None:
+    """Keep the session as this change left it; a tool's own state is nobody's history."""
+    tx.run(
+        """INSERT INTO session_revisions (session_id, revision, seq, state)
+           SELECT :id, COALESCE(max(r.revision), 0) + 1, :seq, :state
+             FROM session_revisions r WHERE r.session_id = :id""",
+        id=session.id,
+        seq=seq,
+        state=dump({name: getattr(session, name) for name in _KEPT}),
+    )
+
+
+#: What a revision keeps of a session.
+_KEPT = (
+    "project", "session", "focus", "issues", "summary", "started_by", "started_at", "updated_at", "ended_at",
+    "ended_by",
+)  # fmt: skip
+
+
+def at(tx: Tx, project: str, seq: int) -> Session | None:
+    """The session that was open when the log had reached `seq`.
+
+    Raises when one was, and what it said then was not kept.
+    """
+    row = tx.one(
+        "SELECT * FROM sessions WHERE project_id = :project AND ended_at IS NULL AND seq <= :seq",
+        project=project,
+        seq=seq,
+    )
+    if row is not None:
+        return _session(row)
+    # Whatever is not open now may have been then: those that changed since are looked up as they were.
+    rows = tx.all(
+        """SELECT s.id, r.state,
+                  (SELECT min(e.seq) FROM events e WHERE e.subject = s.id) AS started
+             FROM sessions s LEFT JOIN session_revisions r ON r.session_id = s.id AND r.revision =
+                  (SELECT max(x.revision) FROM session_revisions x WHERE x.session_id = s.id AND x.seq <= :seq)
+            WHERE s.project_id = :project AND s.seq > :seq""",
+        project=project,
+        seq=seq,
+    )
+    for row in rows:
+        if row["state"] is None:
+            if row["started"] is not None and row["started"] <= seq:
+                raise MinutebookError(
+                    "not_found", "What the session said then was not kept.", session=row["id"]
+                )
+            continue
+        kept = load(row["state"])
+        if kept["ended_at"] is None:
+            return Session(id=row["id"], state=None, **{**kept, "issues": tuple(kept["issues"])})
+    return None
 
 
 def update(tx: Tx, session: Session, seq: int) -> None:
@@ -44,6 +100,7 @@ def update(tx: Tx, session: Session, seq: int) -> None:
         ended_by=session.ended_by,
         seq=seq,
     )
+    _keep(tx, session, seq)
 
 
 def current(tx: Tx, project: str) -> Session | None:

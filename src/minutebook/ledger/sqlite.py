@@ -10,6 +10,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ from minutebook.ledger import guard, migrations, ownership, sqlite_files
 from minutebook.ledger.database import Database, Facts, Limits, Tx
 from minutebook.ledger.dialects import SQLITE
 from minutebook.ledger.pool import Pool
+from minutebook.ledger.pulse import Pulse
 from minutebook.ledger.sqlite_tx import SqliteSession, SqliteTx
 from minutebook.ledger.writer import Tell, Writer
 from minutebook.model.errors import MinutebookError
@@ -55,6 +57,7 @@ class SqliteDatabase(Database):
         self._pid = os.getpid()
         self._closed = False
         self._closing = threading.Lock()
+        self.granted = {}
         sqlite_files.check_library(apsw.sqlite_lib_version())
         self._ownership = ownership.own(self.path, wait=wait, since=clock())
         try:
@@ -86,15 +89,33 @@ class SqliteDatabase(Database):
         self._check_process()
         self._writer.write_soon(lane, work, tell)
 
-    def read(self) -> AbstractContextManager[Tx]:
-        return self._read()
+    def on_commit(self, tell: Callable[[], None]) -> None:
+        self._writer.on_commit(tell)
 
-    @contextmanager
-    def _read(self) -> Iterator[Tx]:
-        self._check_process()
+    def read(self) -> AbstractContextManager[Tx]:
         if self._gone is not None:
             raise self._gone
-        reader = self._pool.take()
+        return self._read()
+
+    def read_last(self) -> AbstractContextManager[Tx]:
+        return self._read()
+
+    def read_at_once(self) -> AbstractContextManager[Tx] | None:
+        if self._gone is not None:
+            raise self._gone
+        if self._gone is not None:
+            raise self._gone
+        reader = self._pool.take_idle()
+        return None if reader is None else self._read(reader)
+
+    @property
+    def commits(self) -> int:
+        return self._writer.commits
+
+    @contextmanager
+    def _read(self, taken: _Reader | None = None) -> Iterator[Tx]:
+        self._check_process()
+        reader = taken or self._pool.take()
         tx: SqliteTx | None = None
         try:
             try:
@@ -161,8 +182,25 @@ class SqliteDatabase(Database):
         finally:
             self._pool.give(reader)
 
+    def damage(self) -> str:
+        # By a connection of its own: one that has not searched since a full-text index was changed by another
+        # checks it against what it remembers of it, and finds damage where there is none.
+        fresh = self._open_reader()
+        try:
+            found = fresh.connection.execute("PRAGMA quick_check(1)").get
+        except apsw.Error as error:
+            raise SQLITE.fault(error).error from error
+        finally:
+            _close_reader(fresh)
+        return "" if found == "ok" else str(found)
+
+    def pulse(self) -> Pulse:
+        found = self._writer.pulse()
+        out, size = self._pool.use()
+        return replace(found, halted=found.halted or self._still_there(), readers_out=out, readers=size)
+
     def facts(self) -> Facts:
-        with self.read() as tx:
+        with self.read_last() as tx:
             version = migrations.version_of(tx)
         return Facts(
             engine=SQLITE.name,
@@ -176,6 +214,9 @@ class SqliteDatabase(Database):
         )
 
     def _open_reader(self) -> _Reader:
+        gone = self._still_there()
+        if gone is not None:
+            raise gone  # the path names another file by now, or none
         try:
             connection = apsw.Connection(
                 str(self.path), flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=self._limits.statements

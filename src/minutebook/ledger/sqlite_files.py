@@ -148,6 +148,8 @@ def configure(connection: apsw.Connection, limits: Limits) -> None:
         (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
         (apsw.SQLITE_DBCONFIG_DQS_DDL, 0),
         (apsw.SQLITE_DBCONFIG_DQS_DML, 0),
+        # Else a statement with ORDER BY is planned anew for each value that is bound: 30 µs, for nothing.
+        (apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1),
     ):
         connection.config(option, value)
     connection.execute(f"""

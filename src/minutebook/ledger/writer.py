@@ -9,10 +9,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, Protocol, TypeVar, cast
 
 from minutebook.ledger.database import Limits, Tx
 from minutebook.ledger.dialects import Fault
+from minutebook.ledger.pulse import Gauge, Pulse
 from minutebook.model.errors import MinutebookError
 
 T = TypeVar("T")
@@ -74,12 +76,13 @@ class NotCommitted(Exception):
 class _Write:
     """One waiting write; its caller sleeps on `done`, or is told."""
 
-    __slots__ = ("chore", "done", "error", "later", "tell", "value", "work")
+    __slots__ = ("chore", "done", "error", "later", "queued", "tell", "value", "work")
 
     def __init__(self, work: Callable[..., Any], *, chore: bool, tell: Tell | None = None) -> None:
         self.work = work
         self.chore = chore
         self.tell = tell
+        self.queued = monotonic()
         self.later: list[Callable[[], None]] = []
         self.value: Any = None
         self.error: BaseException | None = None
@@ -116,6 +119,10 @@ class Writer:
         self._ready: deque[str] = deque()
         self._closing = False
         self._halted: MinutebookError | None = None
+        self._watchers: tuple[Callable[[], None], ...] = ()
+        self._gauge = Gauge()
+        #: how often something was committed; it grows before any of that is acknowledged
+        self.commits = 0
 
     # ── the callers' side ──────────────────────────────────────────────────────────────────────────
 
@@ -136,6 +143,11 @@ class Writer:
             return chore()
         return cast(T, self._submit("", _Write(chore, chore=True)))
 
+    def on_commit(self, tell: Callable[[], None]) -> None:
+        """Call `tell` on a writer's thread after every commit; it returns at once and never raises."""
+        with self._changed:
+            self._watchers = (*self._watchers, tell)
+
     def here(self) -> bool:
         """Is this one of the writer's own threads?"""
         return threading.current_thread() in self._threads
@@ -144,6 +156,14 @@ class Writer:
         """How many writes wait for a thread."""
         with self._changed:
             return sum(len(lane) for lane in self._waiting.values())
+
+    def pulse(self) -> Pulse:
+        """How the writer is doing."""
+        with self._changed:
+            waiting = sum(len(lane) for lane in self._waiting.values())
+            first = min((lane[0].queued for lane in self._waiting.values() if lane), default=None)
+            oldest = 0.0 if first is None else monotonic() - first
+            return self._gauge.read(waiting=waiting, oldest_wait=oldest, halted=self._halted)
 
     def close(self) -> None:
         """Finish what waits, then end the threads."""
@@ -200,6 +220,7 @@ class Writer:
         session: WriteSession | None = None
         while (taken := self._take()) is not None:
             lane, batch = taken
+            self._gauge.waited(monotonic() - batch[0].queued)
             try:
                 if session is None:
                     session = self._connect()
@@ -269,7 +290,7 @@ class Writer:
             session.abandon()
             return False
         try:
-            session.commit()
+            self._commit(session, len(batch))
         except NotCommitted as failed:
             session.abandon()
             if failed.alone:
@@ -290,7 +311,7 @@ class Writer:
                 stands = self._attempt(session, tx, write)
                 fault = session.fault()
                 if fault is None and stands:
-                    session.commit()
+                    self._commit(session, 1)
                     self._acknowledge([write])
                     return True
             except NotCommitted as failed:
@@ -309,9 +330,15 @@ class Writer:
             if fault is not None and (stands or write.error is None):
                 # The work did not notice. A refusal would say that it was recorded, and it was not.
                 write.error = fault.error
+            self._gauge.failed(write.error)
             _wake(write)
             return True
         raise MinutebookError("internal", "A write was given no attempt.")
+
+    def _commit(self, session: WriteSession, writes: int) -> None:
+        began = monotonic()
+        session.commit()
+        self._gauge.committed(writes, monotonic() - began)
 
     def _attempt(self, session: WriteSession, tx: Tx, write: _Write) -> bool:
         """Run the work. True: what it did is to be kept."""
@@ -325,6 +352,7 @@ class Writer:
         return True
 
     def _acknowledge(self, batch: list[_Write]) -> None:
+        self.commits += 1
         late: list[_Write] = []
         for write in batch:
             if write.later and (write.error is None or _recorded(write.error)):
@@ -339,8 +367,11 @@ class Writer:
                 error.add_note("The write itself is durable; what was to follow the commit failed.")
                 write.error = error
             _wake(write)
+        for tell in self._watchers:
+            tell()
 
     def _not_committed(self, batch: list[_Write], failed: NotCommitted) -> None:
+        self._gauge.failed(failed.fault.error)
         if failed.halt:
             with self._changed:
                 self._halted = failed.fault.error

@@ -77,6 +77,7 @@ CODES: dict[str, tuple[Kind, str]] = {
     "bad_workspace": (Kind.INVALID, "The workspace file is not valid; it is never regenerated."),
     "bad_setting": (Kind.INVALID, "A setting has a value that cannot be used."),
     "bad_archive": (Kind.INVALID, "The archive cannot be read as one of ours, whole."),
+    "bad_file": (Kind.INVALID, "The file cannot be read as what it should hold; the line says where."),
     "wrong_method": (Kind.METHOD, "The route does not take this method."),
     "bad_media": (Kind.MEDIA, "The body is not in a form that the route takes."),
     # who asks
@@ -86,6 +87,7 @@ CODES: dict[str, tuple[Kind, str]] = {
     "foreign_host": (Kind.DENIED, "The request names a host that the service does not answer for."),
     "foreign_origin": (Kind.DENIED, "The request comes from a web page of another origin."),
     "foreign_path": (Kind.DENIED, "Over the network only files beneath the ledger's home can be named."),
+    "unsafe_file": (Kind.DENIED, "The path leaves its folder, or is not a plain file of its own."),
     "not_allowed": (Kind.DENIED, "The actor's role is too small for this operation."),
     "own_proposal": (Kind.DENIED, "Nobody approves a proposal of their own."),
     "other_project": (Kind.DENIED, "The caller is bound to another project."),
@@ -103,6 +105,7 @@ CODES: dict[str, tuple[Kind, str]] = {
     "newer_stands": (Kind.CONFLICT, "Something newer stands on what would be reverted."),
     "already_reverted": (Kind.CONFLICT, "The verdict was reverted before."),
     "key_reused": (Kind.CONFLICT, "The idempotency key was used for another request."),
+    "file_changed": (Kind.CONFLICT, "The file is not as it was last seen; it was left alone."),
     "exists": (Kind.CONFLICT, "Something of that name exists already."),
     "ambiguous": (Kind.CONFLICT, "The name fits more than one thing."),
     "erased": (Kind.CONFLICT, "The content was erased and cannot be used."),
@@ -126,6 +129,7 @@ CODES: dict[str, tuple[Kind, str]] = {
     "cannot_open": (Kind.UNAVAILABLE, "The ledger cannot be opened or created there."),
     "disk_full": (Kind.UNAVAILABLE, "There is no room on the disk; nothing was written."),
     "io_error": (Kind.UNAVAILABLE, "The disk or the database server failed."),
+    "no_access": (Kind.UNAVAILABLE, "A file or folder is there and cannot be read or written."),
     "missing_extra": (Kind.UNAVAILABLE, "An optional part is not installed."),
     "backup_failed": (Kind.UNAVAILABLE, "The backup could not be made or did not pass its check."),
     # us

@@ -30,6 +30,13 @@ class Evidence:
     commit: str | None = None
 
 
+def spelled(evidence: Evidence) -> str:
+    """Evidence as it is cited: what `parse_evidence` reads back."""
+    span = f"#{evidence.span}" if evidence.span else ""
+    commit = f"@{evidence.commit}" if evidence.commit else ""
+    return f"{evidence.kind}:{evidence.ref}{span}{commit}"
+
+
 _FILE = re.compile(r"(?P<path>.*?)(#(?P<span>\d+(-\d+)?))?(@(?P<commit>[^/@#\s]+))?", re.DOTALL)
 
 

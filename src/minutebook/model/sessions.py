@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+#: Characters of a session's summary.
+MOST_SUMMARY = 65_536
+
 
 @dataclass(frozen=True, slots=True)
 class Session:

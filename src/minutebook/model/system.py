@@ -19,27 +19,136 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class LastSeen:
+    """Somebody who asked lately, by who they are, the door they came through, and their program."""
+
+    actor: str
+    surface: str
+    #: what the program calls itself: a host's name, a library; nothing that was proved
+    client: str
+    project: str | None
+    last_seen_at: str
+    requests: int
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The process that has the ledger open, and who has come to its doors."""
+
+    pid: int = 0
+    version: str = ""
+    since: str = ""
+    #: where it listens; none for a command that owns the ledger for its own time
+    addresses: tuple[str, ...] = ()
+    connections: int = 0
+    followers: int = 0
+    requests: int = 0
+    visitors: tuple[LastSeen, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The process that has the ledger open and answered."""
+
+    pid: int
+    version: str
+    since: str
+    #: "the service", or "this command, for as long as it runs"
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Uptime:
+    """The service, when one answered."""
+
+    addresses: tuple[str, ...]
+    uptime_seconds: int
+    connections: int | None
+    followers: int | None
+    requests: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The writer and what waits for it."""
+
+    waiting: int
+    oldest_wait_seconds: float
+    #: of the last minutes
+    longest_wait_seconds: float
+    #: how long the last commits took, the middle one of them
+    commit_seconds: float
+    #: why no write is accepted any more
+    halted: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """Later work, by its state; a dead one gave up after its last attempt and waits for somebody."""
+
+    todo: int
+    doing: int
+    done: int
+    dead: int
+    #: how many seconds the one that should have begun first is late
+    late_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what is stored can be found: by its text, as a near duplicate, by its tags."""
+
+    #: memories and proposals that have words
+    rows: int
+    share: float
+    texts_missing: int
+    sketches_missing: int
+    tags_missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mirror:
+    """The generated files; `none` where nothing is mirrored."""
+
+    state: Literal["none", "current", "behind"] = "none"
+    events_behind: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
-    """How the ledger is, seen from the inside."""
+    """How the ledger is, seen from the inside, as far as it concerns the one who asks.
+
+    Whoever is not trusted with the whole ledger is told of the house and of their own project: what would
+    speak of other projects is left out (None, or nothing in the list).
+    """
 
     state: Literal["ok", "degraded", "failing"]
     findings: tuple[Finding, ...]
+    #: the whole ledger, or the project that the rest is about
+    about: str
     engine: str
     version: str
-    where: str
+    where: str | None
     schema_version: int
-    size_bytes: int
+    size_bytes: int | None
     wal_bytes: int | None
     disk_free_bytes: int
-    owner_pid: int | None
-    writes_waiting: int
-    projects: int
-    memories_active: int
-    proposals_pending: int
-    tombstones_standing: int
-    texts_missing: int
+    projects: int | None
+    memories_active: int | None
+    proposals_pending: int | None
+    tombstones_standing: int | None
     last_backup_at: str | None
+    #: in whole days
+    last_backup_age: int | None
     last_backup: str | None
+    owner: Owner
+    service: Uptime | None
+    writer: Queue
+    #: None where the tables cannot be read
+    jobs: Jobs | None
+    index: Coverage | None
+    mirror: Mirror
+    visitors: tuple[LastSeen, ...]
 
 
 @dataclass(frozen=True, slots=True)

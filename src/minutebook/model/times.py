@@ -25,6 +25,23 @@ def seconds_before(now: str, seconds: float) -> str:
     return text_of(moment_of(now) - timedelta(seconds=seconds))
 
 
+def parse_deadline(text: str, now: str) -> str:
+    """Read a time to come: RFC 3339, a date, or a span such as `12h`, `30d` from now."""
+    given = text.strip()
+    span = _AGO.fullmatch(given)
+    try:
+        deadline = seconds_before(now, -int(span[1]) * _SECONDS[span[2]]) if span else parse_time(given, now)
+    except (MinutebookError, OverflowError):
+        raise MinutebookError(
+            "invalid_input",
+            f"{given[:40]!r} is no time to come.",
+            hint="12h, 30d, 2027-01-31, 2027-01-31T09:30:00Z, or never",
+        ) from None
+    if deadline <= now:
+        raise MinutebookError("invalid_input", f"{given[:40]!r} is not in the future.")
+    return deadline
+
+
 def parse_time(text: str, now: str) -> str:
     """Read a time: RFC 3339, a date, or an age such as `90m`, `24h`, `7d` before now."""
     given = text.strip()

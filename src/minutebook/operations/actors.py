@@ -45,6 +45,8 @@ def add(
         project=call.actor.project if bound_to is None else _project_id(call, bound_to),
         created_at=call.now,
     )
+    if kept.get(call.tx, actor.id) is None:
+        kept.check_free(call.tx, actor, bound=call.actor.project)
     if not kept.insert(call.tx, actor):
         raise MinutebookError(
             "exists", f"There is an actor {shown!r} already (case does not matter).", actor=actor.id
@@ -81,8 +83,12 @@ def _event(call: Call, kind: str, actor: Actor) -> None:
 def _actor(call: Call, name: str) -> Actor:
     found = kept.get(call.tx, fold_name(name))
     if found is None:
-        raise MinutebookError("not_found", f"There is no actor {name[:80]!r}.", hint="minutebook actors list")
+        raise _no_actor(name)
     return found
+
+
+def _no_actor(name: str) -> MinutebookError:
+    return MinutebookError("not_found", f"There is no actor {name[:80]!r}.", hint="minutebook actors list")
 
 
 def _own_actor(call: Call, name: str) -> Actor:
@@ -121,7 +127,10 @@ def show(call: Call, name: Name) -> Actor:
     Example:
         minutebook actors show ripley
     """
-    return _actor(call, name)
+    actor = _actor(call, name)
+    if None not in (call.actor.project, actor.project) and actor.project != call.actor.project:
+        raise _no_actor(name)  # who is bound elsewhere is no more shown than listed
+    return actor
 
 
 @operation(Access.OPERATE)

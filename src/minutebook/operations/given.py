@@ -15,7 +15,6 @@ from minutebook.ledger import projects, sessions
 from minutebook.model.actors import Role
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
-from minutebook.model.evidence import parse_evidence
 from minutebook.model.ids import is_ulid
 from minutebook.model.inbox import Proposal
 from minutebook.model.memories import (
@@ -30,6 +29,7 @@ from minutebook.model.paging import Page
 from minutebook.model.scopes import Scope, ScopeKind, Tier, parse_scope, parse_tier
 from minutebook.model.text import canonical_slug, clean, fold_name, fold_tag, one_line, plain, slug_from
 from minutebook.model.times import parse_time
+from minutebook.operations.evidence import cited
 from minutebook.operations.registry import Help, LongText, Read, flags
 
 T = TypeVar("T")
@@ -170,7 +170,7 @@ def candidate_from(
         entity=None if about.entity is None else fold_name(filled_line(about.entity, "entity")),
         attribute=None if about.attribute is None else fold_name(filled_line(about.attribute, "attribute")),
         tags=tags_of(about.tag),
-        evidence=tuple(parse_evidence(one_line(item)) for item in about.evidence),
+        evidence=cited(call, about.evidence),
         observed_at=time_of(call, about.observed),
         target=target,
         contradicts=contradicts,

@@ -76,7 +76,8 @@ def submit(
 ) -> Submission:
     """Propose something for the ledger.
 
-    Nothing governs or informs anybody until a reviewer accepts it. The slug asked for is kept beside the
+    Nothing governs or informs anybody until a reviewer accepts it, and everybody in the project can read
+    what waits: write your own notes with memories write. The slug asked for is kept beside the
     one it gets: where another agent has it, yours becomes slug--agent, and sending the same again updates
     your own proposal.
 

@@ -6,14 +6,14 @@ import difflib
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from annotated_types import Ge
+from annotated_types import Ge, MaxLen
 
 from minutebook.call import Call, LongCall
 from minutebook.controller import change
 from minutebook.controller import erase as erasing
 from minutebook.controller.write import write as judged
 from minutebook.ledger import links as relations
-from minutebook.ledger import listings, revisions
+from minutebook.ledger import listings, revisions, snapshots
 from minutebook.ledger import memories as kept
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
@@ -27,9 +27,11 @@ from minutebook.model.memories import (
     RevisionLine,
 )
 from minutebook.model.paging import Page
+from minutebook.model.runs import Checked, Sighting
 from minutebook.model.scopes import ScopeKind
 from minutebook.model.text import fold_name
 from minutebook.model.verdicts import Outcome
+from minutebook.operations.evidence import checked
 from minutebook.operations.given import (
     About,
     After,
@@ -361,6 +363,42 @@ def history_of(call: Call, memory: Memory) -> Page[RevisionLine]:
         for revision in revisions.of(call.tx, memory.id)
     ]
     return Page(tuple(lines))
+
+
+@operation(Access.READ)
+def seen(call: Call, ref: Ref, after: After | None = None, limit: Limit = 50) -> Page[Sighting]:
+    """Say which runs were shown a memory, at which revision, the newest run first.
+
+    Example:
+        minutebook memories seen staging-proxy
+    """
+    memory = memory_named(call, ref, any_status=True)
+    found = snapshots.sightings(call.tx, memory.id, project=call.project.id, after=after, limit=limit + 1)
+    return page_of(found, limit, "run")
+
+
+@operation(Access.READ)
+def verify(
+    call: Call,
+    ref: Annotated[list[str], Help("only this one: id or slug; may be given again"), MaxLen(100)] = (),  # type: ignore[assignment]
+    after: After | None = None,
+    limit: Limit = 50,
+) -> Page[Checked]:
+    """Look at what memories rest on: fresh, stale (the cited lines changed), missing, or unverifiable.
+
+    Files are looked at in the workspace that you work in, and only by callers on this machine. What cannot be
+    looked at (no hash was taken, an address, a link, a file too large, no workspace) is unverifiable. The limit
+    counts memories; each has a line for every piece of its evidence.
+
+    Example:
+        minutebook memories verify
+        minutebook memories verify --ref staging-proxy
+    """
+    if ref:
+        return Page(tuple(checked(call, (memory_named(call, each) for each in ref))))
+    found = listings.with_evidence(call.tx, call.reader, after=after, limit=limit + 1)
+    more = found[limit - 1].id if len(found) > limit else None
+    return Page(tuple(checked(call, found[:limit])), more)
 
 
 @operation(Access.READ)

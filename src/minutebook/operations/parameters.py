@@ -102,6 +102,11 @@ class Parameter:
     part_of: str | None = None  # the function's own parameter, when this is a field of its @flags
 
     @property
+    def can_be_emptied(self) -> bool:
+        """A list that is left alone when it is not given, and can be given as an empty one."""
+        return self.many and not self.required and self.default is None
+
+    @property
     def spelling(self) -> str:
         """The type as a reader of the surface file sees it."""
         return spell(self.type)

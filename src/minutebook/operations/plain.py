@@ -25,7 +25,7 @@ def to_plain(value: Any) -> Any:
     kind = type(value)
     if kind in _SCALARS:
         return value
-    names = _field_names(kind)
+    names = field_names(kind)
     if names is not None:
         return {name: to_plain(getattr(value, name)) for name in names}
     if isinstance(value, Enum):
@@ -60,7 +60,8 @@ def schema_of(kind: Any) -> dict[str, Any]:
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...] | None:
+def field_names(kind: type) -> tuple[str, ...] | None:
+    """The names of a record's fields; None for a type that is no record."""
     if not dataclasses.is_dataclass(kind):
         return None
     return tuple(field.name for field in dataclasses.fields(kind))

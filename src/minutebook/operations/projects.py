@@ -179,7 +179,7 @@ def restore(call: Call, ref: ProjectRef) -> Project:
     Example:
         minutebook projects restore checkout-service
     """
-    restored = replace(_project(call, ref), archived_at=None)
+    restored = replace(_not_global(_project(call, ref)), archived_at=None)
     kept.update(call.tx, restored)
     _event(call, "project.restored", restored)
     return restored

@@ -51,6 +51,8 @@ NOUNS: dict[str, str] = {
     "inbox": "Proposals: submit, review, promote, reject",
     "decisions": "What governs: the accepted decisions and what they replaced",
     "memories": "What is remembered: write, edit, link, retire, erase",
+    "context": "What an agent is told when it starts",
+    "runs": "One agent's stretch of work: what it is told, what is kept of it",
     "search": "Find memories and proposals by their text",
     "sessions": "The project's current focus",
     "scope": "What an agent would see, and what hides what",
@@ -58,7 +60,10 @@ NOUNS: dict[str, str] = {
     "tombstones": "Claims that may not come back by themselves",
     "events": "The ordered log of everything that happened",
     "projects": "The units of governance, and the directories bound to them",
+    "agents": "The team: agents with their charters",
     "actors": "Who may ask for what",
+    "tokens": "Secrets that name who asks over the network",
+    "hooks": "What hosts tell when a session of theirs starts or ends",
     "system": "The house itself",
 }
 
@@ -81,6 +86,8 @@ class Operation:
         self.verb = verb
         self.access = access
         self.function = function
+        #: the operations of the same noun, by verb
+        self.kin: Mapping[str, Operation] = {verb: self}
 
     def __repr__(self) -> str:
         return f"<Operation {self.name}>"
@@ -148,6 +155,11 @@ class Operation:
             part[parameter.keyword] = values[parameter.name]
         return given | {name: group(**given[name]) for name, group in groups.items()}
 
+    def given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Raw arguments as plain data of the right types, to be sent on; those not given stay away."""
+        values = self._parser.parse(arguments)
+        return {name: to_plain(values[name]) for name in arguments}
+
     def input_schema(self) -> dict[str, Any]:
         """The JSON schema of the arguments."""
         return self._parser.schema()
@@ -204,6 +216,7 @@ class Registry:
             raise TypeError(f"{where}: an operation has a docstring; it is the help on every surface")
         declared = Operation(noun, verb, access, function)
         self._by_noun[noun][verb] = declared
+        declared.kin = self._by_noun[noun]
         self._by_function[function] = declared
         return declared
 

@@ -7,7 +7,6 @@ from collections import Counter
 from minutebook.call import Call
 from minutebook.ledger import listings
 from minutebook.ledger.visibility import Reader
-from minutebook.model.actors import Role
 from minutebook.model.errors import MinutebookError
 from minutebook.model.scopes import Scope
 from minutebook.model.search import Layer, ScopeView, Shadow
@@ -25,7 +24,7 @@ def show(call: Call, agent: Agent | None = None) -> ScopeView:
         minutebook scope show --agent ripley
     """
     who = fold_name(agent) if agent else call.actor.id
-    if call.actor.role is Role.AGENT and who != call.actor.id:
+    if call.reader.agent not in (None, who):
         raise MinutebookError("other_agent", f"{call.actor.name} cannot look through the eyes of {agent!r}.")
     reader = Reader(call.project.id, who)
     seen = listings.standing_in(call.tx, reader)

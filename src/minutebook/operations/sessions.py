@@ -13,16 +13,14 @@ from minutebook.ledger import events
 from minutebook.ledger import sessions as kept
 from minutebook.model.errors import MinutebookError
 from minutebook.model.paging import Page
-from minutebook.model.sessions import Session
+from minutebook.model.sessions import MOST_SUMMARY, Session
 from minutebook.model.text import clean, one_line
 from minutebook.operations.given import After, Limit, filled_line, page_of
 from minutebook.operations.registry import Access, Help, LongText, operation
 
-_MOST_SUMMARY = 65_536
-
 Focus = Annotated[str, Help("what the project is about just now"), MaxLen(2_000)]
 Issues = Annotated[list[str], Help("an open issue; may be given again"), MaxLen(200)]
-Summary = Annotated[str, LongText(), Help("what happened so far"), MaxLen(_MOST_SUMMARY)]
+Summary = Annotated[str, LongText(), Help("what happened so far"), MaxLen(MOST_SUMMARY)]
 State = Annotated[str, LongText(), Help("a tool's own saved state, kept as it is"), MaxLen(1_048_576)]
 
 
@@ -102,10 +100,10 @@ def _open(call: Call) -> Session:
 
 def _summary(before: str, append: str) -> str:
     text = f"{before}\n{clean(append)}" if before else clean(append)
-    if len(text) > _MOST_SUMMARY:
+    if len(text) > MOST_SUMMARY:
         raise MinutebookError(
             "too_large",
-            f"The summary would be longer than {_MOST_SUMMARY:,} characters; put a shorter one in place.",
+            f"The summary would be longer than {MOST_SUMMARY:,} characters; put a shorter one in place.",
         )
     return text
 

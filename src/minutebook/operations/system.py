@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -12,24 +10,16 @@ from annotated_types import Ge, MaxLen
 from minutebook.call import LongCall, Preview
 from minutebook.ledger import archive, archive_reading, arrival, derived, erasure, maintenance, migrations
 from minutebook.ledger import backup as backups
-from minutebook.ledger import health as inside
 from minutebook.ledger import projects as kept
-from minutebook.ledger.archive_reading import Archive
 from minutebook.ledger.arrival import Arrival, Terms
 from minutebook.ledger.backup import Ground
-from minutebook.ledger.database import Facts, Tx
+from minutebook.ledger.database import Tx
 from minutebook.model.errors import MinutebookError
 from minutebook.model.scopes import GLOBAL
-from minutebook.model.system import Backup, Exported, Finding, Health, Imported, Reindexed
-from minutebook.model.times import seconds_before
+from minutebook.model.system import Backup, Exported, Health, Imported, Reindexed
+from minutebook.operations.checkup import examine
 from minutebook.operations.registry import Access, Help, operation
 
-#: Below this the next write may find no room.
-_LITTLE_ROOM = 64 * 1024**2
-#: A log of this size means that something keeps SQLite from emptying it.
-_LONG_LOG = 64 * 1024**2
-#: Days without a backup after which health says so.
-_DAYS_WITHOUT_BACKUP = 30
 #: Conflicts that an error lists; it tells the number of all.
 _CONFLICTS_TOLD = 50
 
@@ -41,52 +31,13 @@ _CONFLICTS_TOLD = 50
 def health(call: LongCall) -> Health:
     """Say how the ledger is, from the inside: ok, degraded or failing, why, and what to do.
 
+    Coordinators and operators of the whole ledger see all of it; everybody else the house and their project.
+
     Example:
         minutebook health
         minutebook health -o json
     """
-    facts = call.database.facts()
-    with call.database.read() as tx:
-        look = inside.look(tx)
-    home = call.world.home
-    room = shutil.disk_usage(next(place for place in (home, *home.parents) if place.exists())).free
-    findings = tuple(_findings(look, facts, room, seconds_before(call.now(), _DAYS_WITHOUT_BACKUP * 86400)))
-    states = {finding.state for finding in findings}
-    return Health(
-        state="failing" if "error" in states else "degraded" if states else "ok",
-        findings=findings,
-        engine=facts.engine,
-        version=facts.version,
-        where=facts.where,
-        schema_version=facts.schema_version,
-        size_bytes=facts.size_bytes,
-        wal_bytes=facts.wal_bytes,
-        disk_free_bytes=room,
-        owner_pid=facts.owner_pid,
-        writes_waiting=facts.writes_waiting,
-        texts_missing=look.texts_missing,
-        last_backup_at=look.last_backup_at,
-        last_backup=look.last_backup,
-        **look.counts,
-    )
-
-
-def _findings(look: inside.Look, facts: Facts, room: int, stale_before: str) -> Iterator[Finding]:
-    if look.damage:
-        yield Finding("error", f"The database is damaged: {look.damage}", "minutebook restore BACKUP")
-    if room < _LITTLE_ROOM:
-        yield Finding("error", f"Only {room:,} bytes are free on the disk.", "free some room")
-    if look.texts_missing:
-        yield Finding("warning", f"{look.texts_missing} texts cannot be searched.", "minutebook reindex")
-    if (facts.wal_bytes or 0) > _LONG_LOG:
-        yield Finding(
-            "warning",
-            f"The log beside the database has grown to {facts.wal_bytes:,} bytes: a reader keeps it in use.",
-            "end what reads for a long time",
-        )
-    since = look.last_backup_at or look.first_event_at
-    if since is not None and since < stale_before:
-        yield Finding("warning", f"There was no backup since {since[:10]}.", "minutebook backup")
+    return examine(call)
 
 
 # --- backup ------------------------------------------------------------------------------------------
@@ -163,7 +114,7 @@ def export(
 
     A ZIP of JSON lines that keeps ids, times, links, statuses, verdicts and history, of one moment of the
     ledger. The same content gives the same bytes. It holds everything in plain text: keep it as safe as the
-    ledger.
+    ledger. Tokens stay behind: an archive lets nobody in.
 
     Example:
         minutebook export ledger.zip
@@ -206,10 +157,11 @@ def import_(
         minutebook import ledger.zip --dry-run
         minutebook import ledger.zip
     """
+    # Whatever an archive says of itself, it may bring actors, global memory and other projects.
+    _unbound(call)
     with call.database.read() as tx:
         known, schema = backups.columns_here(tx), migrations.version_of(tx)
     with archive_reading.opened(file, known, schema=schema) as source:
-        _check_bounds(call, source)
         lanes = sorted(id for id in arrival.projects_in(source) if id != GLOBAL)
 
         def work(tx: Tx) -> Imported:
@@ -231,14 +183,6 @@ def import_(
             return preview.value
         except MinutebookError as error:
             raise _refused(error) from error
-
-
-def _check_bounds(call: LongCall, source: Archive) -> None:
-    bound = call.actor.project
-    if bound is not None and source.manifest.project != bound:
-        raise MinutebookError(
-            "other_project", f"{call.actor.name} is bound to a project; this is not its archive."
-        )
 
 
 def _refused(error: MinutebookError) -> MinutebookError:

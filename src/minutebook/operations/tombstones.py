@@ -48,6 +48,7 @@ def lift(call: Call, id: Annotated[str, Help("the tombstone's id")], reason: Rea
         raise MinutebookError(
             "not_found", f"There is no tombstone {id[:80]!r} here.", hint="minutebook tombstones list"
         )
+    call.check_bounds(tombstone.project)
     if tombstone.cause is Cause.ERASED and call.actor.role is not Role.OPERATOR:
         raise MinutebookError("not_allowed", "What was erased comes back only by an operator's act.")
     if not laid.lift(call.tx, tombstone.id, by=call.actor.id, at=call.now):

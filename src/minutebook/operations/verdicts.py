@@ -238,6 +238,8 @@ def revert_all(
         if current.op is Op.REFUSE:
             continue  # a rejection is somebody's judgement on a proposal; undoing writes does not undo that
         why = undoing.why_not(call, current)
+        if why is None and not undoing.in_bounds(call, current):
+            why = Blocked(current.id, "It is seen in every project, and you are bound to one.", ())
         if why is not None:
             blocked.append(why)
             continue

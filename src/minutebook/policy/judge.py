@@ -104,7 +104,9 @@ class _Bench:
         self.findings = findings
         self.limits = limits
         self.trusted = origin not in UNTRUSTED_ORIGINS
-        self.decides = may_decide(actor.role) and self.trusted
+        #: bound to one project, and asking for what every project would see
+        self.out_of_bounds = actor.project not in (None, candidate.scope.project)
+        self.decides = may_decide(actor.role) and self.trusted and not self.out_of_bounds
         self.trace: list[RuleHit] = []
         self.holds: list[str] = []
         self.flags: tuple[str, ...] = ()
@@ -186,7 +188,7 @@ def _screening(bench: _Bench) -> Judgement | None:
     flagged = [finding for finding in bench.findings if finding.tier is Severity.FLAG]
     bench.flags = tuple(dict.fromkeys(finding.rule for finding in flagged))
     # An operator's own words are their responsibility; they are told, and nobody has to approve them.
-    excused = bench.actor.role is Role.OPERATOR and bench.trusted
+    excused = bench.actor.role is Role.OPERATOR and bench.trusted and not bench.out_of_bounds
     for finding in flagged:
         if excused:
             bench.note(f"screening.{finding.rule}", "flag", f"in the {finding.field}")
@@ -268,14 +270,17 @@ def _authority(bench: _Bench) -> None:
     candidate, actor = bench.candidate, bench.actor
     if candidate.propose:
         bench.hold("inbox", "it was handed in for review")
-    if candidate.governs and not bench.decides:
+    if bench.out_of_bounds:
+        bench.hold("authority.bound", f"it would be seen in every project, and {actor.name} is bound to one")
+    elif candidate.governs and not bench.decides:
         bench.hold(
             "authority.governing", f"{candidate.type} governs everyone, and {_who(bench)} may only propose it"
         )
     if candidate.type is Type.PROFILE and not (actor.role is Role.OPERATOR and bench.trusted):
         bench.hold("authority.profile", "a fact about a person needs that person's word")
     reaches_out = candidate.scope.kind is ScopeKind.GLOBAL or candidate.scope.tier == Tier.GLOBAL
-    if reaches_out and candidate.type is not Type.PROFILE and not candidate.governs and not bench.decides:
+    told = bench.out_of_bounds or candidate.type is Type.PROFILE or candidate.governs
+    if reaches_out and not told and not bench.decides:
         bench.hold("authority.reach", f"it would be seen in every project, and {_who(bench)} belongs to one")
 
 

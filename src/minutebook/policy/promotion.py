@@ -1,11 +1,18 @@
-"""Who may settle a proposal, and how dangerous it is to accept."""
+"""Who may settle a proposal, how dangerous it is to accept, and which are promoted when a run ends."""
 
 from __future__ import annotations
 
-from minutebook.model.actors import Actor, Role
+from enum import StrEnum
+
+from minutebook.model.actors import UNTRUSTED_ORIGINS, Actor, Role
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Proposal, Risk
 from minutebook.model.memories import BOUNDARIES, GOVERNING, Type
+from minutebook.model.runs import Run, RunOutcome
+from minutebook.policy.judge import Judgement
+
+#: What the scribe promotes of the run that ended: it informs one agent, and can be taken back.
+SCRIBED = frozenset({Type.LEARNING, Type.PATTERN, Type.UPDATE})
 
 
 def risk_of(type: Type, *, flags: tuple[str, ...], contradicts: bool) -> Risk:
@@ -35,3 +42,59 @@ def check_may_settle(actor: Actor, proposal: Proposal) -> None:
             slug=proposal.slug,
             hint=hint,
         )
+
+
+# --- when a run ends ----------------------------------------------------------------------------------
+
+
+class EndRule(StrEnum):
+    """By which rule a proposal is promoted when a run ends, without a reviewer."""
+
+    SCRIBE = "scribe"
+    #: a coordinator's own boundaries: the one exception to "nobody approves their own proposal"
+    BACKSTOP = "backstop"
+
+
+def end_rule(
+    proposal: Proposal, run: Run, outcome: RunOutcome, *, coordinates: bool
+) -> tuple[EndRule | None, str]:
+    """The rule that reaches a proposal of a run, or why it waits for a reviewer.
+
+    `coordinates` says that the run's agent has the role of a coordinator now.
+    """
+    if proposal.origin in UNTRUSTED_ORIGINS:
+        return None, f"it came from {proposal.origin}, where nobody stands for the words"
+    if proposal.would.contradicts:
+        return None, "it contradicts what stands"
+    if proposal.type in SCRIBED:
+        return EndRule.SCRIBE, ""
+    if proposal.type not in BOUNDARIES:
+        governs = "governs everyone" if proposal.type in GOVERNING else "is not promoted without a reviewer"
+        return None, f"{proposal.type} {governs}"
+    if not coordinates or proposal.author_role != Role.COORDINATOR:
+        return None, f"{proposal.type} binds everyone, and {proposal.agent} only proposes it"
+    if proposal.run != run.id:
+        return None, "its words were last written outside this run"
+    if not outcome.went_well:
+        return None, f"the run {outcome.said}, and a boundary of it binds nobody by that"
+    return EndRule.BACKSTOP, ""
+
+
+def still_waits(judgement: Judgement) -> str | None:
+    """Why a proposal that a rule reaches waits all the same: whatever held it besides having been handed in.
+
+    `judgement` is the judge's on the proposal as its own agent would write it now. Where that agent decides, the
+    judge only notes what is nearly the same or says otherwise; no rule but a reviewer passes over it.
+    """
+    held = [
+        hit.detail
+        for hit in judgement.trace
+        if hit.outcome == "hold" and hit.rule not in ("inbox", "ambiguous")
+    ]
+    if held:
+        return "; ".join(held)
+    if judgement.contradicts:
+        return "it contradicts what stands"
+    if judgement.related:
+        return "something says nearly the same"
+    return None

@@ -115,6 +115,8 @@ REFUSING: tuple[SecretRule, ...] = (
     SecretRule("figma_token", "figd_", r"\b(figd_[A-Za-z0-9_-]{40,})"),
     SecretRule("airtable_token", "pat", r"\b(pat[A-Za-z0-9]{14}\.[a-f0-9]{64})\b"),
     SecretRule("notion_token", "ntn_ secret_", r"\b(ntn_[A-Za-z0-9]{40,50}|secret_[A-Za-z0-9]{43})\b"),
+    # our own
+    SecretRule("minutebook_token", "mbk_", rf"\b(mbk_[A-Za-z0-9_-]{{43}}){_END}"),
     # models
     SecretRule("anthropic_key", "sk-ant-", r"\b(sk-ant-[a-z0-9]{3,10}-[A-Za-z0-9_-]{40,})"),
     SecretRule(

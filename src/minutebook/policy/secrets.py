@@ -55,7 +55,7 @@ _TEST_KEY = r"\b((?:[sr]k|pk)_test_[A-Za-z0-9]{16,100}|key-[0-9a-f]{32})\b"
 _BARE_BASIC = r"(?i)\bbasic\s{1,3}([A-Za-z0-9+/]{12,200}={0,2})"
 _SPACED = r"(?:^|[\s\"'`(:=])((?:[A-Za-z0-9_\-.][ \t]){15,200}[A-Za-z0-9_\-.])(?:[\s\"'`),;]|$)"
 _SPLIT = (
-    r"\b((?:gh[pousr]_|github_pat_|glpat-|sk-ant-|sk-proj-|sk-|AKIA|AIza|xox[abp]-|[sr]k_live_|npm_|hf_"
+    r"\b((?:gh[pousr]_|github_pat_|glpat-|sk-ant-|sk-proj-|sk-|AKIA|AIza|xox[abp]-|[sr]k_live_|npm_|hf_|mbk_"
     r"|SG\.|dop_v1_|pypi-)"
     r"[A-Za-z0-9_-]{2,}(?:[ \t]*[\n+\\\"'` ][ \t\"'`]*[A-Za-z0-9_-]{2,}){1,12})"
 )

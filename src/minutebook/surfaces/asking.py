@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import pwd
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
+from minutebook.ledger.database import Tx
 from minutebook.model.actors import Actor, Origin, Role
 from minutebook.model.errors import MinutebookError
 from minutebook.model.text import check_name, fold_name
@@ -26,6 +29,8 @@ class Asker:
     run: str | None = None
     #: the id of the token that named the actor
     token: str | None = None
+    #: the root of the workspace that they work in, where its files are of this machine
+    workspace: Path | None = None
 
     def terms(self) -> dict[str, Any]:
         """As the service takes them: `service.invoke(operation, arguments, key=…, **asker.terms())`."""
@@ -35,6 +40,7 @@ class Asker:
             "project": self.project,
             "run": self.run,
             "token": self.token,
+            "workspace": self.workspace,
         }
 
 
@@ -48,6 +54,11 @@ class Said:
     actor: str | None = None
     project: str | None = None
     run: str | None = None
+    #: where they work, as a whole path (socket only)
+    workspace: str | None = None
+
+    def root(self) -> Path | None:
+        return Path(self.workspace) if self.workspace is not None and self.workspace.startswith("/") else None
 
 
 class Doorkeeper:
@@ -57,32 +68,55 @@ class Doorkeeper:
         self._service = service
         self._uid = uid
 
-    def by_peer(self, uid: int, said: Said, origin: Origin) -> Asker:
-        """The user at the other end of the socket, as the kernel names them."""
+    def by_peer(self, uid: int, said: Said, origin: Origin, within: Tx | None = None) -> Asker:
+        """The user at the other end of the socket, as the kernel names them; `within` is an open snapshot."""
         if uid != self._uid:
             raise MinutebookError("foreign_user")
         if said.agent is not None:
-            actor = self._named(said.agent, Role.AGENT)
+            actor = self._named(said.agent, Role.AGENT, within)
         elif said.actor is not None:
-            actor = self._named(said.actor, None)
+            actor = self._named(said.actor, None, within)
         else:
-            actor = self._named(_login(uid), Role.OPERATOR)
-        return Asker(actor=actor, origin=origin, project=said.project, run=said.run)
+            actor = self._named(login_of(uid), Role.OPERATOR, within)
+        return Asker(actor=actor, origin=origin, project=said.project, run=said.run, workspace=said.root())
 
-    def _named(self, name: str, otherwise: Role | None) -> Actor:
+    def by_token(self, secret: str, said: Said, origin: Origin, within: Tx | None = None) -> Asker:
+        """Whoever bears the token: the actor, the role and the project that it gives, and no others."""
+        actor, token = self._service.bearer(secret, within)
+        for named in (said.agent, said.actor):
+            if named is not None and fold_name(named) != actor.id:
+                raise MinutebookError("other_agent", f"The token is that of {actor.name} and of nobody else.")
+        return Asker(
+            actor=actor,
+            origin=origin,
+            project=said.project or actor.project,
+            run=said.run,
+            token=token,
+            workspace=said.root(),
+        )
+
+    def _named(self, name: str, otherwise: Role | None, within: Tx | None) -> Actor:
         """A registered actor; a stranger has the role given, or is turned away."""
-        known = self._service.actor(name)
+        known = self._service.actor(name, within)
         if known is not None:
             return known
         if otherwise is None:
             raise MinutebookError(
                 "not_found", f"There is no actor {name[:80]!r}.", hint=f"minutebook actors add {name[:80]}"
             )
-        name = check_name(name, "actor")
-        return Actor(id=fold_name(name), name=name, role=otherwise)
+        return _stranger(name, otherwise)
 
 
-def _login(uid: int) -> str:
+@lru_cache(maxsize=1024)
+def _stranger(name: str, role: Role) -> Actor:
+    """Somebody whom nobody registered. Kept, since the same few ask all the time."""
+    name = check_name(name, "actor")
+    return Actor(id=fold_name(name), name=name, role=role)
+
+
+@cache
+def login_of(uid: int) -> str:
+    """The name of a user of this machine, whatever their environment says it is."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -130,13 +130,20 @@ class Program(_Commands):
 
 
 class Noun(_Commands):
-    """`minutebook inbox`: the verbs of one noun."""
+    """`minutebook inbox`: the verbs of one noun. A verb of the noun's own name is said by the noun alone."""
 
     def __init__(self, registry: Registry, noun: str, open_caller: OpenCaller) -> None:
-        super().__init__(noun, params=global_options(), context_settings=_SETTINGS)
         self._summary = registry.nouns[noun]
         self._operations = {item.command.rpartition(" ")[2]: item for item in registry.noun(noun)}
         self._open_caller = open_caller
+        alone = self._operations.pop(noun, None)
+        self._alone = None if alone is None else Act(alone, open_caller)
+        super().__init__(
+            noun,
+            params=global_options() if self._alone is None else self._alone.params,
+            context_settings=_SETTINGS,
+            invoke_without_command=self._alone is not None,
+        )
 
     def summaries(self, ctx: click.Context) -> Mapping[str, str]:
         return {verb: operation.summary for verb, operation in self._operations.items()}
@@ -146,7 +153,17 @@ class Noun(_Commands):
         return Act(operation, self._open_caller) if operation else None
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        teaching.of_noun(str(self.name), self._summary, list(self._operations.values()), formatter)
+        others = list(self._operations.values())
+        if self._alone is not None:
+            teaching.of_operation(self._alone.operation, formatter, others)
+        else:
+            teaching.of_noun(str(self.name), self._summary, others, formatter)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        value = super().invoke(ctx)
+        if self._alone is not None and ctx.invoked_subcommand is None:
+            return self._alone.invoke(ctx)
+        return value
 
 
 def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:

@@ -127,6 +127,7 @@ class Act(click.Command):
         self.parameters = {parameter.name: parameter for parameter in operation.parameters}
         variadic = _variadic(operation.parameters)
         own = [_click_parameter(parameter, variadic) for parameter in operation.parameters]
+        own += [_empty_option(parameter) for parameter in operation.parameters if parameter.can_be_emptied]
         taken = [flag for parameter in own for flag in (*parameter.opts, *parameter.secondary_opts)]
         super().__init__(
             operation.command.rpartition(" ")[2],
@@ -154,6 +155,11 @@ class Act(click.Command):
                 value = ctx.params[name]
                 read = _reading(parameter, texts)
                 given[name] = [read(item) for item in value] if parameter.many else read(value)
+            if parameter.can_be_emptied and ctx.params[_emptied(name)]:
+                if name in given:
+                    flag = teaching.flag_name(parameter)
+                    raise MinutebookError("invalid_input", f"give {flag} or --no-{flag[2:]}, not both")
+                given[name] = []
         return given
 
 
@@ -186,6 +192,15 @@ def _click_parameter(parameter: Parameter, variadic: str | None) -> click.Parame
         type=kind,
         help=parameter.help,
     )
+
+
+def _empty_option(parameter: Parameter) -> click.Option:
+    """`--no-issue`: a list that is left alone when it is not given has to be emptied by a word of its own."""
+    return click.Option([f"--no-{teaching.flag_name(parameter)[2:]}", _emptied(parameter.name)], is_flag=True)
+
+
+def _emptied(name: str) -> str:
+    return f"no_{name}"
 
 
 class Choices(click.ParamType):

@@ -7,6 +7,7 @@ creates nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 import click
@@ -14,13 +15,14 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from minutebook.client import Client
     from minutebook.files.workspace import Binding
     from minutebook.model.system import Diagnosis, Finding, Health
-    from minutebook.service import Service
     from minutebook.settings import Settings
     from minutebook.surfaces.commands import Answer, CallerOptions
 
-OpenService = Callable[["Settings"], "Service"]
+#: Opens the ledger, or the way to the service that has it.
+OpenClient = Callable[["Settings"], AbstractContextManager["Client"]]
 
 #: Seconds to wait for another owner: doctor says who it is rather than queue behind it.
 _PATIENCE = 2.0
@@ -28,11 +30,13 @@ _PATIENCE = 2.0
 _LITTLE_ROOM = 64 * 1024**2
 #: Seconds after which a working folder belongs to no command any more.
 _LEFT_OVER = 3600
+#: Parts that `pip install 'minutebook[NAME]'` adds, by the package that shows it.
+_OPTIONAL = {"postgres": "psycopg"}
 #: Set by shells and by us, and no settings.
 _OTHER_VARIABLES = frozenset({"MINUTEBOOK_DEBUG"})
 
 
-def doctor_command(open_service: OpenService, environ: Mapping[str, str]) -> click.Command:
+def doctor_command(open_client: OpenClient, environ: Mapping[str, str]) -> click.Command:
     from minutebook.surfaces.commands import Answer, Invocation, global_options
 
     @click.command(
@@ -57,21 +61,21 @@ def doctor_command(open_service: OpenService, environ: Mapping[str, str]) -> cli
         from minutebook.model.errors import EXIT_CODES, Kind
 
         invocation = ctx.find_object(Invocation) or Invocation()
-        found = diagnose(open_service, environ, invocation.options, Path.cwd())
+        found = diagnose(open_client, environ, invocation.options, Path.cwd())
         return Answer(found, code=EXIT_CODES[Kind.UNAVAILABLE] if found.state == "error" else 0)
 
     return doctor
 
 
 def diagnose(
-    open_service: OpenService, environ: Mapping[str, str], options: CallerOptions, here: Path
+    open_client: OpenClient, environ: Mapping[str, str], options: CallerOptions, here: Path
 ) -> Diagnosis:
     """Everything that can be said, from the outside in; one trouble does not hide the rest."""
     from minutebook import settings as settings_module
     from minutebook.model.errors import MinutebookError
     from minutebook.model.system import Diagnosis, Finding
 
-    findings = [*_program(), *_variables(environ)]
+    findings = [*_program(), _extras(), *_variables(environ)]
     health: Health | None = None
     try:
         settings = settings_module.load(
@@ -83,8 +87,10 @@ def diagnose(
         findings += _home(settings)
         binding, said = _workspace(here)
         findings += said
-        said, health = _ledger(open_service, settings, binding)
+        findings += _service(settings)
+        said, health = _ledger(open_client, settings, binding)
         findings += said
+        findings += _hosts(settings, environ, here if binding is None else binding.root)
     states = {finding.state for finding in findings}
     worst = "error" if "error" in states else "warning" if "warning" in states else "ok"
     return Diagnosis(worst, tuple(findings), health)
@@ -111,6 +117,21 @@ def _program() -> Iterator[Finding]:
         yield Finding("error", error.message, "pip install --upgrade apsw")
     else:
         yield Finding("ok", said)
+
+
+def _extras() -> Finding:
+    """Which optional parts are installed; what needs one that is missing says so itself."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    from minutebook.model.system import Finding
+
+    found = []
+    for name, package in _OPTIONAL.items():
+        try:
+            found.append(f"{name} ({package} {version(package)})")
+        except PackageNotFoundError:
+            found.append(f"{name} not installed")
+    return Finding("ok", f"Optional parts: {', '.join(found)}.")
 
 
 def _variables(environ: Mapping[str, str]) -> Iterator[Finding]:
@@ -189,21 +210,17 @@ def _workspace(here: Path) -> tuple[Binding | None, list[Finding]]:
     return binding, [Finding("ok", f"{binding.file} names the project {binding.name or binding.project}.")]
 
 
-def _project(service: Service, binding: Binding) -> Iterator[Finding]:
+def _project(client: Client, binding: Binding) -> Iterator[Finding]:
     import socket
     from pathlib import Path
 
     from minutebook.files import workspace
-    from minutebook.model.actors import Actor, Origin, Role
     from minutebook.model.errors import MinutebookError
     from minutebook.model.system import Finding
     from minutebook.operations.registry import REGISTRY
 
-    asking = Actor(id="doctor", name="doctor", role=Role.VIEWER)
     try:
-        view = service.invoke(
-            REGISTRY.get("projects.show"), {"ref": binding.project}, actor=asking, origin=Origin.CLI
-        )
+        view = client.invoke(REGISTRY.get("projects.show"), {"ref": binding.project})
     except MinutebookError as error:
         if error.code != "not_found":
             raise
@@ -234,6 +251,26 @@ def _project(service: Service, binding: Binding) -> Iterator[Finding]:
         )
 
 
+# --- the service, and those who reach it -------------------------------------------------------------
+
+
+def _service(settings: Settings) -> Iterator[Finding]:
+    from minutebook.surfaces import doctor_service
+
+    yield from doctor_service.service_findings(settings)
+
+
+def _hosts(settings: Settings, environ: Mapping[str, str], root: Path) -> Iterator[Finding]:
+    from pathlib import Path
+
+    from minutebook.surfaces import doctor_hosts, doctor_service
+
+    if home := environ.get("HOME"):  # somebody without one has no files of hosts either
+        look = doctor_hosts.Look(settings, environ, Path(home), root)
+        yield from doctor_hosts.host_findings(look)
+    yield from doctor_service.hook_findings(settings)
+
+
 # --- the ledger --------------------------------------------------------------------------------------
 
 _ADVICE = {
@@ -248,12 +285,11 @@ _ADVICE = {
 
 
 def _ledger(
-    open_service: OpenService, settings: Settings, binding: Binding | None
+    open_client: OpenClient, settings: Settings, binding: Binding | None
 ) -> tuple[list[Finding], Health | None]:
     from dataclasses import replace
     from pathlib import Path
 
-    from minutebook.model.actors import Actor, Origin, Role
     from minutebook.model.errors import MinutebookError
     from minutebook.model.system import Finding
     from minutebook.operations.registry import REGISTRY
@@ -263,23 +299,16 @@ def _ledger(
     if file is not None and not file.exists():
         return [Finding("ok", f"{file} is not there yet.", "the first command that writes creates it")], None
     try:
-        service = open_service(replace(settings, lock_wait=min(settings.lock_wait, _PATIENCE)))
+        with open_client(replace(settings, lock_wait=min(settings.lock_wait, _PATIENCE))) as client:
+            health = client.invoke(REGISTRY.get("system.health"), {})
+            kind = f"{health.engine} {health.version}, schema {health.schema_version}"
+            about = f"{health.where}: {kind}, {health.state}."
+            findings = [Finding("ok", about), *health.findings]
+            if binding is not None:
+                findings += _project(client, binding)
+            return findings, health
     except MinutebookError as error:
         # Somebody who is at work is no trouble; only the inside cannot be looked at now.
         state = "warning" if error.code == "ledger_busy" else "error"
-        return [
-            Finding(state, error.message, _ADVICE.get(error.code, str(error.details.get("hint", ""))))
-        ], None
-    try:
-        asking = Actor(id="doctor", name="doctor", role=Role.VIEWER)
-        health = service.invoke(REGISTRY.get("system.health"), {}, actor=asking, origin=Origin.CLI)
-        kind = f"{health.engine} {health.version}, schema {health.schema_version}"
-        about = f"{health.where}: {kind}, {health.state}."
-        findings = [Finding("ok", about), *health.findings]
-        if binding is not None:
-            findings += _project(service, binding)
-        return findings, health
-    except MinutebookError as error:
-        return [Finding("error", error.message, _ADVICE.get(error.code, ""))], None
-    finally:
-        service.close()
+        advice = _ADVICE.get(error.code, str(error.details.get("hint", "")))
+        return [Finding(state, error.message, advice)], None

@@ -33,8 +33,10 @@ OUTPUT_NOTE = (
 _INLINE_CHOICES = 28
 
 
-def of_operation(operation: Operation, formatter: click.HelpFormatter) -> None:
-    """The help of one operation."""
+def of_operation(
+    operation: Operation, formatter: click.HelpFormatter, verbs: Sequence[Operation] = ()
+) -> None:
+    """The help of one operation; `verbs` are the others of a noun that is a command by itself."""
     arguments = [parameter for parameter in operation.parameters if parameter.required]
     options = [parameter for parameter in operation.parameters if not parameter.required]
     words = [argument_name(parameter) + ("…" if parameter.many else "") for parameter in arguments]
@@ -43,7 +45,8 @@ def of_operation(operation: Operation, formatter: click.HelpFormatter) -> None:
     _paragraphs(formatter, operation.summary, operation.description)
     _section(formatter, "Arguments", [(argument_name(item), _explained(item)) for item in arguments])
     _section(formatter, "Options", [(option_spelling(item), _explained(item)) for item in options])
-    examples(formatter, operation.examples)
+    _section(formatter, "Verbs", [(verb.command.rpartition(" ")[2], verb.summary.rstrip(".")) for verb in verbs])
+    examples(formatter, [*operation.examples, *(verb.examples[0] for verb in verbs if verb.examples)])
     _paragraphs(
         formatter,
         "Every command also takes -o/--output, --project, --as, --key, --home, --database, -q/--quiet and "
@@ -135,6 +138,8 @@ def option_spelling(parameter: Parameter) -> str:
     flag = flag_name(parameter)
     if parameter.switch:
         return flag if parameter.default is False else f"{flag} / --no-{flag[2:]}"
+    if parameter.can_be_emptied:
+        return f"{flag} {metavar(parameter)} / --no-{flag[2:]}"
     return f"{flag} {metavar(parameter)}"
 
 

@@ -82,6 +82,9 @@ def show(value: Any, operation: Operation | None, form: str, quiet: bool, again:
     elif quiet:
         for item in _items(value):
             screen.out.write(_shown(tables.name_of(item)) + "\n")
+    elif type(value).__name__ in tables.VERBATIM:
+        # A text that is made to be handed on: not one byte of it is laid out anew.
+        screen.out.write(getattr(value, tables.VERBATIM[type(value).__name__]))
     else:
         from minutebook.surfaces import human
 

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from minutebook.surfaces import glance
+
 Kind = Literal["text", "name", "id", "status", "time", "number"]
 
 
@@ -44,6 +46,9 @@ STATUS_STYLES = {
     "active": "green",
     "merged": "green",
     "open": "green",
+    "finished": "dim",
+    "failed": "red",
+    "abandoned": "yellow",
     "fresh": "green",
     "ok": "green",
     "degraded": "yellow",
@@ -65,8 +70,11 @@ STATUS_STYLES = {
     "erased": "red",
     "refuse": "red",
     "missing": "red",
+    "unverifiable": "dim",
     "error": "red",
     "high": "red",
+    "expired": "dim",
+    "revoked": "red",
     "superseded": "dim",
     "archived": "dim",
     "closed": "dim",
@@ -82,6 +90,9 @@ ID_FIELDS = frozenset(
 #: Texts that always stand below the grid, and of these the ones that are unified diffs.
 BLOCK_FIELDS = frozenset({"content", "rationale", "summary", "diff", "edits", "body"})
 DIFF_FIELDS = frozenset({"diff", "edits"})
+
+#: Types that are shown as the text they hold, as it is. Whoever made it made it fit to be shown.
+VERBATIM = {"Bundle": "text"}
 
 TABLES: dict[str, Table] = {
     "ProposalLine": Table(
@@ -175,6 +186,20 @@ TABLES: dict[str, Table] = {
         ),
         empty="register one with: minutebook actors --help",
     ),
+    "Token": Table(
+        (
+            Column("TOKEN", "id", "id"),
+            Column("AGENT", "agent", "name", most=30),
+            Column("ROLE", "role"),
+            Column("STATE", "state", "status"),
+            Column("ONLY IN", "project", "id", drop=4),
+            Column("EXPIRES", "expires_at", "time", drop=1),
+            Column("LAST USED", "last_used_at", "time", drop=2),
+            Column("NOTE", "note", drop=3, most=40),
+            Column("BY", "created_by", drop=5, most=20),
+        ),
+        empty="make one with: minutebook tokens create --help",
+    ),
     "Tombstone": Table(
         (
             Column("SLUG", "slug", "name", most=40),
@@ -233,6 +258,16 @@ TABLES: dict[str, Table] = {
             Column("WHAT TO DO", "advice", "name", drop=1, most=80),
         )
     ),
+    "LastSeen": Table(
+        (
+            Column("SEEN", "actor", "name", most=40),
+            Column("AT", "surface"),
+            Column("WITH", "client", most=40),
+            Column("REQUESTS", "requests", "number"),
+            Column("LAST SEEN", "last_seen_at", "time"),
+            Column("PROJECT", "project", "id", drop=1),
+        )
+    ),
     "Clash": Table(
         (Column("TABLE", "table"), Column("ID", "id", "id"), Column("DIFFERS IN", "differs", most=40))
     ),
@@ -242,6 +277,82 @@ TABLES: dict[str, Table] = {
             Column("ID", "id", "id", drop=1),
             Column("BECAME", "became", most=40),
             Column("BECAUSE", "because", most=60),
+        )
+    ),
+    "Item": Table(
+        (
+            Column("SLUG", "slug", "name", most=40),
+            Column("LAYER", "layer"),
+            Column("TYPE", "type", drop=1, most=14),
+            Column("REV", "revision", "number"),
+            Column("TOKENS", "tokens", "number", drop=2),
+            Column("BY", "author", drop=3, most=20),
+            Column("ID", "id", "id", drop=4),
+        )
+    ),
+    "ChangedItem": Table(
+        (
+            Column("SLUG", "slug", "name", most=40),
+            Column("BEFORE", "before", most=50),
+            Column("AFTER", "after", most=50),
+            Column("ID", "id", "id", drop=1),
+        )
+    ),
+    "RunLine": Table(
+        (
+            Column("RUN", "id", "id"),
+            Column("AGENT", "agent", "name", most=30),
+            Column("TASK", "task"),
+            Column("STATUS", "status", "status"),
+            Column("OUTCOME", "outcome", drop=2),
+            Column("AGE", "age", drop=1),
+            Column("PARENT", "parent", "id", drop=3),
+        ),
+        empty="start one with: minutebook runs start --help",
+    ),
+    "Sighting": Table(
+        (
+            Column("RUN", "run", "id"),
+            Column("AGENT", "agent", "name", most=30),
+            Column("REV", "revision", "number"),
+            Column("LAYER", "layer"),
+            Column("WHEN", "at", "time"),
+            Column("STATUS", "status", "status", drop=1),
+        ),
+        empty="no run was shown it yet",
+    ),
+    "Checked": Table(
+        (
+            Column("STATE", "state", "status"),
+            Column("SLUG", "slug", "name", most=40),
+            Column("EVIDENCE", "evidence", "name", most=60),
+            Column("WHY", "because", drop=1),
+        ),
+        empty="nothing here rests on anything that was cited",
+    ),
+    "Promoted": Table(
+        (
+            Column("PROMOTED", "slug", "name", most=40),
+            Column("TYPE", "type", most=14),
+            Column("OP", "op", "status", drop=2),
+            Column("BY", "rule", drop=1),
+            Column("MEMORY", "memory", "id", drop=3),
+        )
+    ),
+    "Waits": Table(
+        (
+            Column("WAITS", "slug", "name", most=40),
+            Column("TYPE", "type", most=14),
+            Column("RISK", "risk", "status", drop=2),
+            Column("BECAUSE", "because", drop=1, most=80),
+        )
+    ),
+    "TurnedDown": Table(
+        (
+            Column("REFUSED", "slug", "name", most=40),
+            Column("TYPE", "type", most=14),
+            Column("CODE", "code", drop=2),
+            Column("BECAUSE", "because", drop=1, most=80),
         )
     ),
     "Effect": Table(
@@ -322,17 +433,52 @@ def _exported(it: Any) -> str:
     return f"{it.file} holds {what}: {sum(it.rows.values())} rows, {it.bytes:,} bytes"
 
 
+def _difference(it: Any) -> str:
+    return "the same" if it.same else f"{it.before} and {it.after} are told different things"
+
+
+def _run(it: Any) -> str:
+    said = f"run {it.id} of {it.run.agent}: {it.run.status}"
+    if it.run.outcome and it.run.outcome != it.run.status:
+        said += f", {it.run.outcome}"
+    if it.report is not None:
+        return f"{said}. {it.report.sentence}"
+    return said if it.text else f"{said}; there is nothing to tell it"
+
+
+def _seeded(it: Any) -> str:
+    joined = "joined" if it.added else "is known already"
+    charter = "" if it.charter is None else f"; charter {_PAST.get(it.charter.op, it.charter.op).rstrip(':')}"
+    return f"{it.actor.name} {joined} as {it.actor.role}{charter}"
+
+
 def _reindexed(it: Any) -> str:
     return f"built anew: the texts of {it.memories} memories and {it.proposals} proposals"
 
 
+def _new_token(it: Any) -> str:
+    where = f"in the project {it.token.project}" if it.token.project else "in every project"
+    until = f"until {it.token.expires_at[:10]}" if it.token.expires_at else "for good"
+    made = f"token {it.token.id}: {it.token.agent}, as {it.token.role}, {where}, {until}"
+    if it.secret is None:
+        return f"{made}; its secret was shown when it was made. If that was lost, revoke it and make another"
+    return f"{made}. Keep the secret, it is shown this once"
+
+
 HEADLINES: dict[str, Headline] = {
+    "NewToken": Headline(_new_token, ("secret",)),
     "Backup": Headline(_backup, ("pruned",)),
     "Exported": Headline(_exported, ("sha256", "rows")),
     "Imported": Headline(lambda it: it.sentence, ("rows", "conflicts", "asides")),
     "Reindexed": Headline(_reindexed, ("texts_mended", "texts_removed", "bands_removed")),
     "Restored": Headline(lambda it: it.sentence, ("kept", "erased_again")),
+    "Health": Headline(glance.health, ("findings", "visitors")),
     "Diagnosis": Headline(lambda it: _DIAGNOSES[it.state], ("findings",)),
+    "Serving": Headline(lambda it: it.sentence, ("http", "docs", "mcp", "socket", "agents", "token")),
+    "Standing": Headline(
+        lambda it: it.sentence, ("ledger", "http", "socket", "clients", "requests", "waiting", "advice")
+    ),
+    "Stopped": Headline(lambda it: it.sentence),
     "Bound": Headline(_bound, ("id", "file", "also_at", "advice")),
     # What it would do is in the sentence and the reason; `inbox show` has the whole of it.
     "Submission": Headline(_submission, ("reason", "verdict")),
@@ -341,6 +487,12 @@ HEADLINES: dict[str, Headline] = {
     "Outcome": Headline(_outcome, ("rules", "memory", "proposal", "verdict")),
     "Reverted": Headline(lambda it: it.sentence, ("blocked", "verdicts")),
     "Found": Headline(lambda it: it.sentence, ("hits",)),
+    "RunView": Headline(_run, ("task", "children", "saw", "text")),
+    "RunReport": Headline(
+        lambda it: it.sentence, ("promoted", "waiting", "refused", "session", "transcript", "transcript_note")
+    ),
+    "Seeded": Headline(_seeded),
+    "BundleDifference": Headline(_difference, ("only_before", "only_after", "changed", "diff")),
     "Digest": Headline(lambda it: it.sentence, ("by_type", "by_risk", "oldest", "batches")),
 }
 

@@ -1,0 +1,199 @@
+"""One story in which every operation is asked for, well and badly: told through each surface, and compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+from minutebook.operations.registry import REGISTRY, Access
+
+#: Who asks in the story, besides the person who owns the ledger (None).
+PEOPLE = {"Mother": "operator", "Dallas": "coordinator", "Ripley": "agent", "Bishop": "agent", "Jones": "viewer"}
+PROJECT = "nostromo"
+
+
+class Ask(Protocol):
+    """Ask as somebody (None: the owner of the ledger) and give the plain answer, or the error's dict."""
+
+    def __call__(self, who: str | None, operation: str, **arguments: Any) -> Any: ...
+
+
+def settle(ask: Ask) -> None:
+    """The project and its people."""
+    ask(None, "projects.create", name="Nostromo")
+    for name, role in PEOPLE.items():
+        ask(None, "actors.add", name=name, role=role)
+
+
+def tell(ask: Ask, home: Path) -> None:
+    """Every operation, in an order in which each has something to do. `home` is the ledger's own directory."""
+    _inbox(ask)
+    _decisions(ask)
+    _memories(ask)
+    _reading(ask)
+    _sessions_and_projects(ask)
+    _people(ask)
+    _undoing(ask)
+    _house(ask, home)
+    _badly(ask)
+
+
+def _inbox(ask: Ask) -> None:
+    ask(
+        "Ripley", "inbox.submit", type="architectural", title="Use PostgreSQL", content="The ledger moves to it.",
+        slug="use-postgres", rationale="Many machines.", importance="high", confidence=0.9, tag=["storage", "team"],
+        evidence=["file:src/app.py#1-3", "url:https://example.org/why"],
+    )  # fmt: skip
+    ask("Bishop", "inbox.submit", type="technical", title="Use PostgreSQL", content="Another view.", slug="use-postgres")
+    ask("Ripley", "inbox.submit", type="process", title="Stand up daily", content="At nine. Ünïcödé – ja!", slug="stand-up")
+    ask("Ripley", "inbox.submit", type="scope", title="No web page", content="The first release has none.", slug="no-page")
+    ask("Jones", "inbox.list")
+    ask("Dallas", "inbox.list", status="all", type="architectural", limit=1)
+    ask("Dallas", "inbox.show", ref="use-postgres")
+    ask("Dallas", "inbox.digest")
+    ask("Dallas", "inbox.promote", ref="use-postgres", reason="agreed", title="We use PostgreSQL")
+    ask("Dallas", "inbox.promote", ref="use-postgres")
+    ask("Dallas", "inbox.reject", ref="stand-up", reason="We write instead.")
+    ask("Ripley", "inbox.withdraw", ref="no-page", reason="too early")
+    ask("Ripley", "inbox.promote", ref="use-postgres--bishop")
+    ask("Mother", "inbox.erase", ref="stand-up", reason="a name was in it")
+    ask("Dallas", "inbox.expire")
+    ask("Dallas", "inbox.expire", days=30)
+
+
+def _decisions(ask: Ask) -> None:
+    ask("Dallas", "decisions.write", type="technical", title="Tabs", content="Indent with tabs.", slug="tabs")
+    ask("Dallas", "decisions.write", type="technical", title="Spaces", content="Indent with four blanks.", slug="spaces")
+    ask("Ripley", "decisions.write", type="technical", title="No", content="Do not indent at all.", dry_run=True)
+    ask("Jones", "decisions.list", status="all", type="technical")
+    ask("Jones", "decisions.show", ref="tabs")
+    ask("Dallas", "decisions.edit", ref="tabs", content="Indent with tabs, always.", revision=1)
+    ask("Dallas", "decisions.edit", ref="tabs", content="Indent with tabs, never.", revision=1)
+    ask("Jones", "decisions.history", ref="tabs")
+    ask("Jones", "decisions.diff", ref="tabs", revision=1, to=2)
+    ask("Dallas", "decisions.supersede", ref="tabs", by="spaces", reason="the linter wants it")
+    ask("Dallas", "decisions.write", type="process", title="Meetings", content="On Mondays.", slug="meetings")
+    ask("Dallas", "decisions.archive", ref="meetings", reason="nobody came")
+    ask("Dallas", "decisions.write", type="process", title="Fridays", content="Deploy on Fridays.", slug="fridays")
+    ask("Dallas", "decisions.retire", ref="fridays", reason="it was wrong")
+    ask("Ripley", "memories.write", type="process", content="Deploy on Fridays.", title="Fridays")
+
+
+def _memories(ask: Ask) -> None:
+    ask("Ripley", "memories.write", type="learning", content="The proxy drops bodies over 1 MB.", slug="proxy", tag=["ops"])
+    ask("Ripley", "memories.write", type="learning", content="The proxy drops bodies over 1 MB.", slug="proxy")
+    ask("Ripley", "memories.write", type="pattern", content="Retry with the same key.", slug="retry", importance="high")
+    ask("Ripley", "memories.write", type="learning", content="token = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'")
+    ask("Ripley", "memories.list", type="learning")
+    ask("Ripley", "memories.list", tag=["ops"], limit=1)
+    ask("Ripley", "memories.show", ref="proxy")
+    ask("Bishop", "memories.show", ref="proxy")
+    ask("Ripley", "memories.edit", ref="proxy", content="The proxy drops bodies over 2 MB.", tag=["ops", "net"])
+    ask("Ripley", "memories.tag", ref="retry", tags=["cross-team", "net"])
+    ask("Ripley", "memories.untag", ref="retry", tags=["net"])
+    ask("Ripley", "memories.link", ref="retry", relation="related_to", other="proxy")
+    ask("Ripley", "memories.unlink", ref="retry", relation="related_to", other="proxy")
+    ask("Ripley", "memories.history", ref="proxy")
+    ask("Ripley", "memories.diff", ref="proxy")
+    ask("Ripley", "memories.write", type="learning", content="The proxy has been replaced by a cache.", slug="cache")
+    ask("Ripley", "memories.supersede", ref="proxy", by="cache")
+    ask("Ripley", "memories.archive", ref="retry", reason="no longer needed")
+    ask("Dallas", "memories.write", type="project", content="The office has two cats.", slug="cats")
+    ask("Dallas", "memories.retire", ref="cats", reason="there are three")
+    ask("Dallas", "memories.restore", ref="cats", reason="one moved out")
+    ask("Dallas", "memories.rescope", ref="cats", scope="agent", agent="bishop", tier="project")
+    ask("Mother", "memories.write", type="project", content="Somebody's telephone number.", slug="phone")
+    ask("Mother", "memories.erase", ref="phone", reason="privacy")
+
+
+def _reading(ask: Ask) -> None:
+    ask("Jones", "search.search", query="postgres machines")
+    ask("Ripley", "search.search", query="proxy -nothing \"2 MB\"", status="all", proposals_too=True)
+    ask("Jones", "scope.show")
+    ask("Dallas", "scope.show", agent="ripley")
+    ask("Ripley", "scope.show", agent="bishop")
+    found = ask("Jones", "verdicts.list", limit=3)
+    ask("Jones", "verdicts.list", after=found["next"], limit=2, op="add")
+    ask("Dallas", "verdicts.show", id=found["items"][0]["id"], content=True)
+    ask("Jones", "events.list", limit=4)
+    ask("Jones", "events.list", follow=True, after="3", limit=2)
+    ask("Jones", "tombstones.list")
+
+
+def _sessions_and_projects(ask: Ask) -> None:
+    ask("Ripley", "sessions.current")
+    ask("Ripley", "sessions.start", focus="The importer", session="s-1", issue=["#12", "#13"], summary="Begun.")
+    ask("Ripley", "sessions.update", append="The parser is done.", issue=[])
+    ask("Bishop", "sessions.start", focus="The exporter")
+    ask("Jones", "sessions.current")
+    ask("Jones", "sessions.show", session="s-1")
+    ask("Jones", "sessions.list")
+    ask("Bishop", "sessions.close", append="Done.")
+    ask("Mother", "projects.create", name="Sulaco")
+    ask("Jones", "projects.list")
+    ask("Jones", "projects.show")
+    ask("Mother", "projects.edit", ref="sulaco", name="Sulaco Two")
+    ask("Mother", "projects.archive", ref="sulaco")
+    ask("Mother", "projects.restore", ref="sulaco")
+    ask("Ripley", "projects.see", path="/somewhere/else", host="elsewhere")
+    ask("Mother", "projects.forget", path="/somewhere/else", host="elsewhere")
+    ask("Mother", "projects.add_repo", name="engine", remote="https://example.org/engine.git")
+
+
+def _people(ask: Ask) -> None:
+    ask("Mother", "actors.add", name="Lambert", role="viewer")
+    ask("Jones", "actors.list", role="viewer")
+    ask("Jones", "actors.show", name="lambert")
+    ask("Mother", "actors.edit", name="lambert", role="agent", shown_as="LAMBERT")
+    ask("Mother", "actors.retire", name="lambert")
+    ask("Mother", "actors.restore", name="lambert")
+    made = ask("Mother", "tokens.create", role="agent", agent="lambert", expires="7d", note="for the tests")
+    ask("Mother", "tokens.create", role="viewer", agent="lambert", expires="never")
+    ask("Mother", "tokens.list", agent="lambert")
+    ask("Mother", "tokens.show", id=made["token"]["id"])
+    ask("Mother", "tokens.revoke", id=made["token"]["id"], reason="lost")
+    ask("Mother", "tokens.revoke_all", agent="lambert")
+    ask("Ripley", "hooks.receive", event="session-start", host="claude-code", session="abc", cwd="/somewhere")
+
+
+def _undoing(ask: Ask) -> None:
+    wrote = ask("Bishop", "memories.write", type="learning", content="Undo me, please.", slug="undo-me")
+    ask("Dallas", "verdicts.revert", id=wrote["verdict"], dry_run=True)
+    ask("Dallas", "verdicts.revert", id=wrote["verdict"], reason="a mistake")
+    ask("Dallas", "verdicts.revert", id=wrote["verdict"])
+    laid = ask("Jones", "tombstones.list", limit=1)
+    ask("Dallas", "tombstones.lift", id=laid["items"][0]["id"], reason="it was right")
+    ask("Bishop", "memories.write", type="learning", content="Undo this one too.", slug="undo-this")
+    ask("Mother", "verdicts.revert_all", actor="bishop", reason="all of it")
+    ask("Mother", "verdicts.revert_all", actor="bishop", confirm=True)
+
+
+def _house(ask: Ask, home: Path) -> None:
+    ask("Mother", "system.health")
+    ask("Mother", "system.backup", file=str(home / "copy"))
+    ask("Mother", "system.export", file=str(home / "all.zip"))
+    ask("Mother", "system.export", file=str(home / "all.zip"))
+    ask("Mother", "system.import", file=str(home / "all.zip"), dry_run=True)
+    ask("Mother", "system.import", file=str(home / "no-such.zip"))
+    ask("Mother", "system.reindex")
+
+
+def _badly(ask: Ask) -> None:
+    """Each operation as somebody who may not, and about something that is not there."""
+    for operation in REGISTRY.all():
+        values = {
+            parameter.name: ["x"] if parameter.many else parameter.choices[0] if parameter.choices else "no-such"
+            for parameter in operation.parameters
+            if parameter.required
+        }
+        if operation.access is not Access.READ:
+            ask("Jones", operation.name, **values)
+        if operation.access in (Access.REVIEW, Access.OPERATE):
+            ask("Ripley", operation.name, **values)
+        first = next(iter(operation.parameters), None)
+        if first is not None and first.name in ("ref", "id", "name", "session") and operation.name not in _MAKES:
+            ask("Mother", operation.name, **values)
+
+
+#: Operations whose first parameter names something new.
+_MAKES = {"actors.add", "projects.create", "projects.add_repo"}

@@ -1,0 +1,133 @@
+"""Role × operation × surface × project: allowed or refused as declared, and nothing of another project told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minutebook.model.actors import Role
+from minutebook.operations.parameters import Parameter
+from minutebook.operations.registry import REGISTRY, Access, Operation
+from tests.parity import story
+from tests.parity.surfaces import SURFACES, Outside, open_surface
+
+#: Stands in every text of the other project, and must never be told to anybody who is bound to this one.
+CANARY = "kanarienvogel"
+OTHER = "sulaco"
+DENIED = {"not_allowed", "other_project", "other_agent", "no_token", "bad_token", "foreign_user"}
+LEVELS = {
+    Role.VIEWER: {Access.READ},
+    Role.AGENT: {Access.READ, Access.PROPOSE},
+    Role.COORDINATOR: {Access.READ, Access.PROPOSE, Access.REVIEW},
+    Role.OPERATOR: set(Access),
+}
+#: What concerns the whole ledger, and so nobody who is bound to one project, whatever their role.
+WHOLE = {"projects.create", "system.backup", "system.import", "system.reindex"}
+#: Verbs that make something new.
+MAKING = {"create", "write", "submit", "add", "start", "add_repo"}
+
+
+def plausible(operation: Operation, **known: Any) -> dict[str, Any]:
+    """Arguments that parse, and name nothing that is there."""
+    made = operation.verb in MAKING
+
+    def value(parameter: Parameter) -> Any:
+        text = "something new" if made else "nowhere"
+        return [text] if parameter.many else parameter.choices[0] if parameter.choices else text
+
+    return {
+        parameter.name: known.get(parameter.name, value(parameter))
+        for parameter in operation.parameters
+        if parameter.required
+    }
+
+
+@pytest.fixture(params=SURFACES)
+def surface(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Outside]:
+    opened = open_surface(request.param, tmp_path / "b", f"sqlite://{tmp_path}/b/ledger.db")
+    assert isinstance(opened, Outside)
+    try:
+        story.settle(opened.ask)
+        yield opened
+    finally:
+        opened.close()
+
+
+def foreign(surface: Outside) -> list[str]:
+    """Fill the other project with the canary; what can be named there."""
+
+    def ask(operation: str, **arguments: Any) -> Any:
+        answer = surface.ask(None, operation, **arguments)
+        assert "error" not in answer, answer
+        return answer
+
+    surface.project = None
+    project = ask("projects.create", name=f"Sulaco {CANARY}", slug=OTHER)
+    surface.project = OTHER
+    memory = ask("memories.write", type="project", content=f"The {CANARY} sings.", title=f"{CANARY} one", slug=f"{CANARY}-m", tag=[CANARY])  # fmt: skip
+    decision = ask("decisions.write", type="architectural", title=f"{CANARY} two", content=f"No {CANARY} is to be told.", slug=f"{CANARY}-d")  # fmt: skip
+    proposal = ask("inbox.submit", type="process", title=f"{CANARY} three", content=f"Feed the {CANARY}.", slug=f"{CANARY}-p")  # fmt: skip
+    session = ask("sessions.start", focus=f"the {CANARY}", session=f"{CANARY}-s", summary=f"{CANARY} summary")
+    retired = ask("memories.write", type="project", content=f"The {CANARY} is dead.", slug=f"{CANARY}-r")
+    ask("memories.retire", ref=f"{CANARY}-r", reason=f"the {CANARY} lives")
+    tombstone = ask("tombstones.list")["items"][0]
+    token = ask("tokens.create", role="agent", agent=f"{CANARY}-agent", note=f"{CANARY} note")["token"]
+    ask("projects.add_repo", name=f"{CANARY}-repo", remote=f"https://example.org/{CANARY}")
+    ask("projects.see", path=f"/home/{CANARY}", host=f"{CANARY}.example.org")
+    ask("actors.add", name=f"{CANARY}-person", role="agent", bound_to=OTHER)
+    return [
+        project["id"], OTHER, memory["memory"], memory["verdict"], f"{CANARY}-m", decision["memory"],
+        proposal["id"], f"{CANARY}-p", session["id"], f"{CANARY}-s", retired["memory"],
+        tombstone["id"], token["id"], f"{CANARY}-person", f"{CANARY}-agent",
+    ]  # fmt: skip
+
+
+def test_a_token_may_what_its_role_may_in_its_project_and_nothing_in_another(surface: Outside) -> None:
+    names = foreign(surface)
+    surface.bind()
+    wrong: list[tuple[str, ...]] = []
+    for operation in REGISTRY.all():
+        for who, role in story.PEOPLE.items():
+            allowed = operation.access in LEVELS[Role(role)]
+            surface.project = story.PROJECT
+            code = _code(surface.ask(who, operation.name, **plausible(operation, agent=who)))
+            if (code in DENIED) is (allowed and operation.name not in WHOLE):
+                wrong.append((operation.name, role, "own project", code))
+            surface.project = OTHER
+            code = _code(surface.ask(who, operation.name, **plausible(operation, agent=who)))
+            if code != ("other_project" if allowed else "not_allowed"):
+                wrong.append((operation.name, role, "other project", code))
+    assert wrong == []
+    assert names
+
+
+def test_nothing_of_another_project_is_told_by_any_operation_or_error(surface: Outside) -> None:
+    names = foreign(surface)
+    surface.bind()
+    leaks: list[tuple[str, str, str]] = []
+    for who in ("Ripley", "Mother"):
+        for operation in REGISTRY.all():
+            if operation.noun == "system" and operation.name != "system.health":
+                continue  # they take files; what an archive of one project holds is tested with the archive
+            item = _names_something(operation)
+            for name in names if item else ["nowhere"]:
+                arguments = plausible(operation, **({item: name} if item else {}))
+                answer = json.dumps(surface.ask(who, operation.name, **arguments))
+                # What the caller said is no news to them.
+                if CANARY in answer.lower().replace(name.lower(), ""):
+                    leaks.append((who, operation.name, answer[:300]))
+    assert leaks == []
+
+
+def _names_something(operation: Operation) -> str | None:
+    """The parameter that names what is there already, if an operation is about something."""
+    first = next(iter(operation.parameters), None)
+    return None if operation.verb in MAKING or first is None or first.name not in ("ref", "id", "session", "name") else first.name
+
+
+def _code(answer: Any) -> str:
+    return answer["error"]["code"] if isinstance(answer, dict) and "error" in answer else ""
