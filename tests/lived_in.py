@@ -11,7 +11,17 @@ import pytest
 from minutebook.ledger.archive import TABLES
 from minutebook.ledger.database import Tx
 from minutebook.model.errors import MinutebookError
-from minutebook.operations import decisions, inbox, memories, projects, sessions, system, tombstones, verdicts
+from minutebook.operations import (
+    decisions,
+    inbox,
+    memories,
+    projects,
+    runs,
+    sessions,
+    system,
+    tombstones,
+    verdicts,
+)
 from tests.houses import House
 
 AT = "2026-01-01T00:00:00.000000Z"
@@ -98,6 +108,12 @@ def live_in(house: House) -> None:
     )
     house.dallas(sessions.start, focus="landing", session="day-1", issue=["engine 2"], summary="on the way")
     house.dallas(sessions.start, focus="repairs", session="day-2")
+    flight = house.ripley(runs.start, task="look at the proxy").id
+    house.as_("Ripley", run=flight)(
+        inbox.submit, type="pattern", title="Doors", content="Doors are closed before the engines start."
+    )
+    house.ripley(runs.start, task="ask the cat", parent=flight)
+    house.ripley(runs.finish, ref=flight, summary="Looked.", transcript="Ripley: the proxy is fine.")
     gone = house.ripley(
         memories.write, type="update", content="Lambert's phone number is 555 0137 0420.", slug="phone"
     )

@@ -109,7 +109,13 @@ def connect(
     if url is None and (home is not None or database is not None):
         url = ""
     settings = settings_module.load(
-        os.environ, home=home, database_url=database, project=project, agent=agent, address=url, token=token
+        os.environ,
+        home=home,
+        database_url=database,
+        project=project,
+        agent=agent,
+        service_url=url,
+        token=token,
     )
     return _client(settings, os.environ, actor, "python", _warn)
 
@@ -117,10 +123,10 @@ def connect(
 @contextmanager
 def open_for_doctor(settings: Settings, environ: Mapping[str, str]) -> Iterator[Client]:
     """Whoever can say how the ledger is: the service if one runs, else its owner for a moment; starts nothing."""
-    if settings.service != "never" or settings.address:
+    if settings.service != "never" or settings.service_url:
         from minutebook.surfaces import daemon
 
-        if settings.address or daemon.owner(_places(settings)) is not None:
+        if settings.service_url or daemon.owner(_places(settings)) is not None:
             with _client(replace(settings, service="join"), environ, None, "cli", _warn) as client:
                 yield client
             return
@@ -133,7 +139,7 @@ def _client(
 ) -> Client:
     """A client as the settings want it: of a far service, of the home's, or of a ledger in this process."""
     _check_bound(settings, actor)
-    if settings.address or settings.service != "never":
+    if settings.service_url or settings.service != "never":
         return _remote_client(settings, environ, actor, origin, tell)
     from minutebook.model.actors import Origin
 
@@ -150,8 +156,8 @@ def _remote_client(
 ) -> Client:
     from minutebook.surfaces.remote import RemoteClient, SocketLink, UrlLink
 
-    if settings.address:
-        link = UrlLink(settings.address)
+    if settings.service_url:
+        link = UrlLink(settings.service_url)
     else:
         link = SocketLink(_places(settings), environ, start=settings.service == "auto", tell=tell)
     said = {
@@ -160,7 +166,7 @@ def _remote_client(
         "Minutebook-Actor": None if settings.agent else actor,
         "Minutebook-Origin": origin,
         # A path of this machine means something to a service of this machine.
-        "Minutebook-Workspace": None if settings.address else _workspace(),
+        "Minutebook-Workspace": None if settings.service_url else _workspace(),
     }
     return RemoteClient(link, said, project=_project(settings), token=settings.token or None)
 
@@ -228,7 +234,7 @@ def _settings_of(options: CallerOptions, environ: Mapping[str, str]) -> Settings
         database_url=options.database,
         project=options.project,
         # Whoever names a ledger means that one, and not the service that the environment names.
-        address="" if options.home or options.database else None,
+        service_url="" if options.home or options.database else None,
     )
 
 
@@ -262,7 +268,7 @@ def restore(
 
     settings = _settings_of(options, os.environ if environ is None else environ)
     _check_bound(settings, options.actor)
-    if settings.agent or settings.token or settings.address or options.actor is not None:
+    if settings.agent or settings.token or settings.service_url or options.actor is not None:
         # The ledger that could say what they may do is the one that is replaced.
         raise MinutebookError("not_allowed", "Restoring is for the person who owns the ledger's files.")
     name = login_of(os.getuid())

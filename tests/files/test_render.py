@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from minutebook.files.containing import contained, in_line, out_of_line, released
-from minutebook.files.document import Document
+from minutebook.files.document import Document, is_rule
 from minutebook.files.entries import Certainty, Dialect, Entry
 from minutebook.files.headings import is_section
 from minutebook.files.ledgers import find_starts
@@ -68,9 +70,32 @@ def as_shown(entry: Entry) -> Shown:
     )
 
 
+#: Texts that look like our own structure, which chance seldom finds.
+NASTY = [
+    "~~~\nx", "~~~~text\n> x\n~~~~", "> x", ">", "> ~~~text\n> x", "**Rationale:**", "**Rationale:** x\n\\**Rationale:** y",
+    "\\\\**Rationale:**\n\n**Rationale:**", "---", "x\n---\n## y", "**Type:** scope | **By:** x", "  set in", "\n\nblank first",
+    "## [scope] 2026-01-01: x", "<!-- minutebook mirror decisions: -->", "x\n\n\n\ny", "-", "- \nx", "1. \nx", "[a]: b", "|a|\n|-|",
+    "x\n===", "x\n-", "x\n--", "```\n~~~", "a\\", "\\", "a <b", "<", "x\n  \ny", "\tx",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_texts_that_look_like_our_own_structure_are_read_back_equal(text: str) -> None:
+    check_memories([Shown("A" * 26, "scope", one_line(text), text, "Ash", "2026-01-01", rationale=text)] * 2)
+    check_proposal(Offered("Ash", "x", "scope", one_line(text), text, text))
+    check_proposal(Offered("Ash", "x", "scope", one_line(text), text))
+    assert released(contained(text)) == text
+    # For a reader who knows only Markdown: no rule, no underline, no field outside of a quote.
+    assert not [line for line in contained(text) if is_rule(line) or line.startswith(("**", "=", "#", " "))]
+
+
 @settings(SETTINGS, max_examples=40)
 @given(st.lists(SHOWN, max_size=4))
 def test_the_four_documents_of_memories_are_read_back_equal(rows: list[Shown]) -> None:
+    check_memories(rows)
+
+
+def check_memories(rows: list[Shown]) -> None:
     rendered = {
         ".squad/decisions.md": render_decisions(rows),
         ".agentweaver/context/boundaries.md": render_boundaries(rows),
@@ -93,7 +118,10 @@ def test_the_four_documents_of_memories_are_read_back_equal(rows: list[Shown]) -
 @SETTINGS
 @given(TEXTS, NAMES, TITLES, st.none() | TEXTS)
 def test_a_proposal_is_read_back_equal(text: str, agent: str, title: str, rationale: str | None) -> None:
-    row = Offered(agent, "use-postgres", "architectural", title, text, rationale)
+    check_proposal(Offered(agent, "use-postgres", "architectural", title, text, rationale))
+
+
+def check_proposal(row: Offered) -> None:
     data = render_proposal(row)
     parsed = parse(".squad/decisions/inbox/use-postgres.md", data)
     check_spans(parsed, data)
@@ -148,6 +176,21 @@ def test_stored_text_cannot_break_out_of_its_entry(text: str, title: str) -> Non
     starts = [start.heading.text for start in find_starts(document)]
     assert starts[-1] == "Second"
     assert len(starts) == (2 if not is_section(in_line(title)) else 1) or starts[0] != in_line(title)
+
+
+@SETTINGS
+@given(TEXTS | st.sampled_from(NASTY), TITLES)
+def test_a_markdown_reader_sees_our_headings_and_no_html_of_the_texts(text: str, title: str) -> None:
+    rows = [Shown("A" * 26, "scope", title, text, "Ash", "2026-01-01", rationale=text),
+            Shown("B" * 26, "scope", "Second", "Plain.", "Kim", "2026-01-02")]  # fmt: skip
+    tokens = MarkdownIt("commonmark").parse(render_decisions(rows).decode())
+    outside = [token for token in tokens if token.level == 0]
+    assert [token.tag for token in outside if token.type == "heading_open"] == ["h1", "h2", "h2"]
+    assert [token.content[:15] for token in tokens if token.type == "html_block"] == ["<!-- minutebook"]
+    assert not [token for token in outside if token.type in ("fence", "code_block")]
+    inline = [child for token in tokens for child in token.children or ()]
+    assert not [child for child in inline if child.type == "html_inline"]
+    assert sum(token.type == "hr" for token in outside) == 2
 
 
 def test_the_decisions_look_as_people_expect_them() -> None:

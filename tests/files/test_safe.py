@@ -175,6 +175,27 @@ def test_a_file_that_is_replaced_all_the_time_is_one_of_its_versions(root: Root)
         thread.join()
 
 
+def test_a_file_that_is_written_over_while_it_is_read_is_read_again(
+    root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = root.path / "inbox" / "a.md"
+    real, edits = os.read, iter([b"wine\n", b"pine\n"])
+
+    def read(handle: int, size: int) -> bytes:
+        found = real(handle, size)
+        if edit := next(edits, b""):
+            before = path.stat().st_mtime_ns
+            with path.open("r+b") as file:
+                file.write(edit)
+            os.utime(path, ns=(before + 1_000, before + 1_000))
+        return found
+
+    monkeypatch.setattr(os, "read", read)
+    found = root.read("inbox/a.md")
+    assert found is not None
+    assert found.data == b"pine\n"
+
+
 def read_under_attack(tmp_path: Path, tries: int) -> tuple[int, int, int]:
     """Read a file while its folder is exchanged for a link to another folder: fine, refused, swaps."""
     inside, outside = tmp_path / "root", tmp_path / "outside"

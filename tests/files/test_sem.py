@@ -102,7 +102,7 @@ def test_what_has_no_author_or_no_date_is_not_made_into_sem() -> None:
         assert as_sem(entry) is None
 
 
-WORDS = st.from_regex(r"[A-Za-z0-9 .,()'/-]{0,30}[A-Za-z]", fullmatch=True).map(
+WORDS = st.from_regex(r"(?:Date: |Author: )?[A-Za-z0-9 .,:()'/-]{0,30}[A-Za-z]", fullmatch=True).map(
     lambda text: " ".join(text.split())
 )
 PLAIN = (

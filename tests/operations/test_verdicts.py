@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minutebook.model.candidates import Candidate
-from minutebook.operations import decisions, inbox, memories, tombstones, verdicts
+from minutebook.operations import decisions, inbox, memories, runs, tombstones, verdicts
 from tests import invariants
 from tests.houses import House
 from tests.operations.asking import code, refusal
@@ -111,7 +111,8 @@ def test_a_refusal_is_on_record_before_the_error_is_raised(house: House) -> None
 
 
 def test_verdicts_are_filtered_and_paged(house: House) -> None:
-    run = house.as_("Ripley", run="run-1")
+    started = house.ripley(runs.start).id
+    run = house.as_("Ripley", run=started)
     run(memories.write, type="learning", content=PROXY, slug="proxy")
     learn(house, slug="proxy")
     house.clock.advance(days=2)
@@ -119,7 +120,7 @@ def test_verdicts_are_filtered_and_paged(house: House) -> None:
     assert [line.op for line in house.jones(verdicts.list_).items] == ["add", "skip", "add"]
     assert [line.subject for line in house.jones(verdicts.list_, actor="RIPLEY").items] == ["proxy", "proxy"]
     assert [line.op for line in house.jones(verdicts.list_, op="skip").items] == ["skip"]
-    assert [line.op for line in house.jones(verdicts.list_, run="run-1").items] == ["add"]
+    assert [line.op for line in house.jones(verdicts.list_, run=started).items] == ["add"]
     assert len(house.jones(verdicts.list_, about="proxy").items) == 2
     assert [line.actor for line in house.jones(verdicts.list_, since="24h").items] == ["bishop"]
     assert len(house.jones(verdicts.list_, until="24h").items) == 2
@@ -377,13 +378,15 @@ def test_a_revert_can_be_tried_first(house: House) -> None:
 
 @pytest.mark.parametrize(
     "radius",
-    [{"actor": "RIPLEY"}, {"run": "run-1"}, {"since": "90m", "until": "30m"}],
+    [{"actor": "RIPLEY"}, {"run": "the run"}, {"since": "90m", "until": "30m"}],
     ids=["actor", "run", "time"],
 )
 def test_a_blast_undoes_exactly_what_its_preview_said(house: House, radius: dict[str, Any]) -> None:
     house.bishop(memories.write, type="project", content="What stood before.", slug="before", scope="project")
     house.clock.advance(hours=1)
-    bad = house.as_("Ripley", run="run-1")
+    started = house.ripley(runs.start).id
+    radius = {name: started if name == "run" else value for name, value in radius.items()}
+    bad = house.as_("Ripley", run=started)
     bad(memories.write, type="learning", content=PROXY, slug="poison")
     bad(memories.write, type="learning", content="Poison, the second draught.", slug="poison")
     bad(memories.write, type="project", content="The whole project is poisoned.", slug="well")
@@ -404,6 +407,14 @@ def test_a_blast_undoes_exactly_what_its_preview_said(house: House, radius: dict
     assert house.jones(inbox.list_).items == ()
     sound(house)
     assert house.mother(verdicts.revert_all, **radius, confirm=True).reverted == ()
+
+
+def test_a_blast_reaches_what_a_run_wrote_that_came_with_its_history_alone(house: House) -> None:
+    wrote = learn(house, slug="poison")
+    house.service.database.write(
+        house.project, lambda tx: tx.run("UPDATE verdicts SET run_id = 'run 7' WHERE id = :id", id=wrote)
+    )
+    assert house.mother(verdicts.revert_all, run="run 7", confirm=True).reverted == (wrote,)
 
 
 def test_a_blast_reaches_what_one_source_wrote(house: House) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 TABLES = (
     "projects", "workspaces", "repos", "actors", "events", "memories", "revisions", "memory_links", "tags",
     "proposals", "verdicts", "requests", "claim_keys", "tombstones", "sessions", "session_revisions", "runs", "sources",
+    "snapshots", "sightings",
     "ingestion_events", "jobs", "searches", "saved_views", "maintenance", "bands", "shelves",
 )  # fmt: skip
 

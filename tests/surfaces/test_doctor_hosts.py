@@ -162,8 +162,8 @@ def test_the_last_failure_in_the_log_is_told_and_older_ones_are_not(program: Pro
 
 def test_a_service_elsewhere_is_looked_for_where_the_setting_says(program: Program) -> None:
     with serving(program) as facts:
-        assert states(service_findings(settings_of(program, MINUTEBOOK_URL=facts["url"]))) == ["ok"]
-    assert states(service_findings(settings_of(program, MINUTEBOOK_URL=facts["url"]))) == ["error"]
+        assert states(service_findings(settings_of(program, MINUTEBOOK_SERVICE_URL=facts["url"]))) == ["ok"]
+    assert states(service_findings(settings_of(program, MINUTEBOOK_SERVICE_URL=facts["url"]))) == ["error"]
 
 
 # --- hosts -------------------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_over_http_the_address_and_the_token_are_tried(program: Program) -> None
         found = told(host_findings(look(program, MINUTEBOOK_TOKEN=made["secret"])))
         assert [state for state, _ in found] == ["ok", "ok", "ok"]
         assert facts["url"] in found[0][1]
-        elsewhere = told(host_findings(look(program, MINUTEBOOK_URL="http://127.0.0.1:1")))
+        elsewhere = told(host_findings(look(program, MINUTEBOOK_SERVICE_URL="http://127.0.0.1:1")))
         assert {state for state, _ in elsewhere} == {"warning"}
         assert "the service is at http://127.0.0.1:1/mcp" in elsewhere[0][1]
 

@@ -608,12 +608,12 @@ def test_a_service_elsewhere_is_asked_with_a_token(call: Caller, program: Progra
             "--everywhere",
             MINUTEBOOK_SERVICE="join",
         )
-        away = {"MINUTEBOOK_URL": facts["url"], "MINUTEBOOK_SERVICE": "join"}
+        away = {"MINUTEBOOK_SERVICE_URL": facts["url"], "MINUTEBOOK_SERVICE": "join"}
         call("session-start", given=INPUTS["claude-code"], **away)
         assert call.last == ("refused", "no_token")
         call("session-start", given=INPUTS["claude-code"], MINUTEBOOK_TOKEN=made["secret"], **away)
         assert call.last == ("ok", None)
-        call("session-start", MINUTEBOOK_URL="ftp://x")
+        call("session-start", MINUTEBOOK_SERVICE_URL="ftp://x")
         assert call.last == ("bad_input", "bad_setting")
     call("session-start", **away)
     assert call.last == ("no_service", None)

@@ -117,11 +117,12 @@ def test_every_listing_answers_in_the_shape_that_its_tool_promises(house: House)
     live_in(house)
     seen = 0
     for name, operation in tools.by_name().items():
-        if operation.access is not Access.READ or any(each.required for each in operation.parameters):
+        named = operation.name in ("inbox.digest", "scope.show", "sessions.current", "system.health")
+        if operation.verb != "list" and not named:
             continue
         answer = to_plain(house.mother.invoke(operation, {}))
         tool = tools.tool_of(operation)
         jsonschema.validate(tool.structured(answer), tool.output_schema)
         seen += 1
         assert name
-    assert seen > 10
+    assert seen > 9

@@ -260,7 +260,7 @@ def test_each_request_is_answered_where_no_service_can_be_started(program: Serve
     [
         ({"MINUTEBOOK_SERVICE": "join"}, "no_service"),
         ({"MINUTEBOOK_SERVICE": "never"}, "no_service"),
-        ({"MINUTEBOOK_URL": "https://memory.example"}, "bad_setting"),
+        ({"MINUTEBOOK_SERVICE_URL": "https://memory.example"}, "bad_setting"),
         ({"MINUTEBOOK_TOKEN": "mbk_wrong"}, "bad_token"),
         ({"MINUTEBOOK_AGENT": "\u202eyelpiR"}, "bad_name"),
     ],

@@ -353,7 +353,7 @@ def test_a_token_leads_to_a_service_over_http(client: Client, served: Served) ->
     with connect(token=made.secret) as near:
         assert error_of(lambda: near(inbox.promote, ref="gate")).code == "not_allowed"
     done = served(
-        "inbox", "list", "-q", MINUTEBOOK_URL=url, MINUTEBOOK_TOKEN=made.secret, MINUTEBOOK_PROJECT=""
+        "inbox", "list", "-q", MINUTEBOOK_SERVICE_URL=url, MINUTEBOOK_TOKEN=made.secret, MINUTEBOOK_PROJECT=""
     )
     assert (done.code, done.out) == (0, "gate\n")
 

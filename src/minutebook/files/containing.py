@@ -20,7 +20,7 @@ MARK = "<!-- minutebook mirror"
 #: A line that is structure, or could be read so by somebody: set in, heading, quote, code, table, rule,
 #: underline, definition, field, pinned.
 _STRUCTURE = re.compile(
-    r"[ \t#>`~|=\\<📌]|[-+*] ?\[|[-*_](?:[ \t]*[-*_])+|(?:[-+*]|\d{1,9}[.)])[ \t]+(?:[#>`~|<*_-]|$)|_|\*\*|\[.*\]:"
+    r"[ \t#>`~|=\\<📌]|[-+*]+[ \t]*$|[-+*] ?\[|[-*_](?:[ \t]*[-*_])+|(?:[-+*]|\d{1,9}[.)])[ \t]+(?:[#>`~|<*_-]|$)|_|\[.*\]:"
 )
 _HTML = re.compile(r"<[A-Za-z/!?]")
 _TILDES = re.compile(r"^[ \t]*(~{3,})", re.MULTILINE)

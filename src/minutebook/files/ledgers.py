@@ -199,6 +199,8 @@ class Body:
                 into.append(line)
                 continue
             into = self._take(found, line, into, number - self._first < _HEAD_WITHIN)
+            # Where it is said what and why, a line without bold type is part of that.
+            in_head = in_head and not any(MEANS.get(name) in (Means.WHAT, Means.WHY) for name, _ in found)
 
     def _take(self, found: list[tuple[str, str]], line: str, into: list[str], in_reach: bool) -> list[str]:
         """Put a line of fields where it belongs; say where the lines after it go."""

@@ -1,4 +1,4 @@
-"""One note a file, with front matter: our own notes, and AGH's."""
+"""One note a file, with front matter: our own notes, AGH's, and the records of Squad's governed memory."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from minutebook.files.ledgers import trimmed
 from minutebook.model.errors import MinutebookError
 from minutebook.model.memories import Type, parse_type
 
+#: The classes of Squad's governed memory.
+_CLASSES = {"local": Type.LEARNING, "policy": Type.PROCESS, "decision": Type.TECHNICAL}
+
 
 def parse_note(document: Document, path: str) -> Parsed:
     """Read a note that another tool wrote. Our own are read strictly, by `read_note` in render.py."""
@@ -21,10 +24,10 @@ def parse_note(document: Document, path: str) -> Parsed:
             document, Dialect.NOTE, [], doubts=[Doubt(1, "The file has no front matter that ends.")]
         )
     text = trimmed(document.lines[matter.last :])
-    said = matter.one("type") or ""
+    said = matter.one("type") or (matter.one("class") or "").casefold()
     doubts: list[Doubt] = []
     try:
-        of_type, certainty = parse_type(said), Certainty.SAID
+        of_type, certainty = _CLASSES.get(said) or parse_type(said), Certainty.SAID
     except MinutebookError:
         of_type, certainty = Type.PROJECT, Certainty.GUESSED
         doubts.append(
@@ -45,7 +48,10 @@ def parse_note(document: Document, path: str) -> Parsed:
         # AGH's `source_actor` is a door (cli, tool, …), not a person: it names no author.
         authors=tuple(filter(None, [matter.one("agent", "author")])),
         date=date_in(
-            matter.one("provenance.updated_at", "provenance.created_at", "updated_at", "created_at") or ""
+            matter.one(
+                "provenance.updated_at", "provenance.created_at", "updated_at", "created_at", "createdat"
+            )
+            or ""
         ),
         slug=_slug(stem, said),
         tags=matter.many("tags"),

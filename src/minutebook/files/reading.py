@@ -81,6 +81,6 @@ def dialect_of(path: str, document: Document) -> Dialect:
         keys = {line.partition(":")[0].strip() for line in head}
         if "permalink" in keys:
             return Dialect.BASIC_MEMORY
-        if {"type", "name"} <= keys:
+        if {"type", "name"} <= keys or {"class", "title"} <= keys:
             return Dialect.NOTE
     return Dialect.LEDGER if find_starts(document) else Dialect.INSTRUCTIONS

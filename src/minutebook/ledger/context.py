@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from minutebook.ledger import events, inbox, sessions, shelves
+from minutebook.ledger import inbox, sessions, shelves
 from minutebook.ledger.database import Row, Tx
 from minutebook.ledger.memories import from_row, scope_of
-from minutebook.ledger.plain import load_state, load_tags
+from minutebook.ledger.moment import Found, Moment, moment_of
+from minutebook.ledger.plain import load_tags
 from minutebook.ledger.shelves import Wanted
-from minutebook.ledger.visibility import Reader
 from minutebook.model.actors import Role
 from minutebook.model.context import (
     WORST_FIRST,
@@ -30,8 +30,7 @@ from minutebook.model.context import (
 )
 from minutebook.model.errors import MinutebookError
 from minutebook.model.evidence import Evidence
-from minutebook.model.memories import BOUNDARIES, Memory, Status
-from minutebook.model.scopes import GLOBAL, ScopeKind
+from minutebook.model.memories import BOUNDARIES, Memory
 from minutebook.model.sessions import Session
 from minutebook.policy.compilation import Material, Waiting
 from minutebook.policy.limits import Limits
@@ -46,7 +45,7 @@ from minutebook.policy.relevance import (
     word_key,
 )
 from minutebook.policy.shadowing import Named, shadows
-from minutebook.policy.shelving import EVERYONE, Shelf, reader_in, reader_of, session_reader, shelf_of
+from minutebook.policy.shelving import EVERYONE, reader_in, reader_of, session_reader
 
 T = TypeVar("T")
 States = Callable[[Evidence], EvidenceState]
@@ -68,52 +67,13 @@ def unverifiable(_: Evidence) -> EvidenceState:
     return EvidenceState.UNVERIFIABLE
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A memory that was found, with its place in the order of creation and its shelf's words."""
-
-    memory: Memory
-    place: int
-    words: str = ""
-
-
-@dataclass(slots=True)
-class _Moment:
-    """The ledger at a place in its log, as one agent sees it."""
-
-    tx: Tx
-    request: ContextRequest
-    limits: Limits
-    reader: Reader
-    #: nothing was written since
-    fresh: bool
-    #: memories that changed since, as they stood
-    changed: list[Found] = field(default_factory=list)
-    #: their shelves
-    shelved: list[tuple[Found, Shelf]] = field(default_factory=list)
-    #: the same by their places
-    then: dict[int, Found] = field(default_factory=dict)
-    #: what was made of rows already: a memory may be in several layers
-    made: dict[int, Found] = field(default_factory=dict)
-    missing: list[LeftOut] = field(default_factory=list)
-    faults: list[LayerFault] = field(default_factory=list)
-
-    @property
-    def projects(self) -> list[str]:
-        return list(dict.fromkeys((self.request.project, GLOBAL)))
-
-
 def gather(tx: Tx, request: ContextRequest, limits: Limits, states: States = unverifiable) -> Material:
     """Read all that a bundle is compiled from.
 
     The boundaries are read first, and what is wrong with them is raised. A lower layer that cannot be read
     is a fault of the bundle and costs nothing else.
     """
-    moment = _Moment(
-        tx, request, limits, Reader(request.project, request.agent), events.last_seq(tx) <= request.seq
-    )
-    if not moment.fresh:
-        _go_back(moment)
+    moment = moment_of(tx, request, limits)
     boundaries = _boundaries(moment)
     material = Material(
         boundaries=boundaries,
@@ -125,7 +85,7 @@ def gather(tx: Tx, request: ContextRequest, limits: Limits, states: States = unv
     return material if request.child else _lower(moment, material, states)
 
 
-def _lower(moment: _Moment, above: Material, states: States) -> Material:
+def _lower(moment: Moment, above: Material, states: States) -> Material:
     """All that stands below the boundaries: first where it is, then all rows at once, then each layer."""
     request = moment.request
     session = _reading(moment, [Layer.SESSION], lambda: _session(moment), None)
@@ -162,7 +122,7 @@ def _lower(moment: _Moment, above: Material, states: States) -> Material:
     )
 
 
-def _reading(moment: _Moment, layers: Sequence[Layer], read: Callable[[], T], otherwise: T) -> T:
+def _reading(moment: Moment, layers: Sequence[Layer], read: Callable[[], T], otherwise: T) -> T:
     """What the database says of some lower layers; where it cannot say it, a fault of the bundle instead."""
     try:
         with moment.tx.savepoint():
@@ -172,7 +132,7 @@ def _reading(moment: _Moment, layers: Sequence[Layer], read: Callable[[], T], ot
         return otherwise
 
 
-def _making(moment: _Moment, layer: Layer, make: Callable[[], T], otherwise: T) -> T:
+def _making(moment: Moment, layer: Layer, make: Callable[[], T], otherwise: T) -> T:
     """What is made of rows that were read; where one of them cannot be understood, a fault of the bundle."""
     try:
         return make()
@@ -187,52 +147,10 @@ def _fault(layer: Layer, error: Exception) -> LayerFault:
     return LayerFault(layer, "ledger_damaged", "A row of this layer cannot be read.")
 
 
-# --- the past ------------------------------------------------------------------------------------------------
-
-
-def _go_back(moment: _Moment) -> None:
-    """Read what changed since as it stood then."""
-    rows = moment.tx.all(
-        """SELECT r.memory_id, r.revision, r.seq, r.state, m.created_seq, m.status
-             FROM memories m JOIN revisions r ON r.memory_id = m.id AND r.revision =
-                  (SELECT max(x.revision) FROM revisions x WHERE x.memory_id = m.id AND x.seq <= :seq)
-            WHERE m.created_seq <= :seq AND m.id IN (SELECT n.memory_id FROM revisions n WHERE n.seq > :seq)
-            ORDER BY m.created_seq, m.id""",
-        seq=moment.request.seq,
-    )
-    for row in rows:
-        memory = load_state(row["state"], id=row["memory_id"], revision=row["revision"], seq=row["seq"])
-        if memory.status is not Status.ACTIVE or memory.scope.project not in moment.projects:
-            continue
-        if row["status"] == Status.ERASED:
-            if _seen(moment, memory):
-                layer = Layer.BOUNDARY if memory.type in BOUNDARIES else _layer_of(memory)
-                moment.missing.append(
-                    LeftOut(memory.id, layer, memory.type.value, memory.slug, Reason.ERASED)
-                )
-            continue
-        found = Found(memory, shelves.place_of(row["created_seq"]))
-        moment.changed.append(found)
-        shelf = shelf_of(memory)
-        if shelf is not None:
-            kept = Found(memory, found.place, shelf.words)
-            moment.shelved.append((kept, shelf))
-            moment.then[kept.place] = kept
-
-
-def _seen(moment: _Moment, memory: Memory) -> bool:
-    return memory.scope.kind is not ScopeKind.AGENT or memory.scope.agent == moment.request.agent
-
-
-def _layer_of(memory: Memory) -> Layer:
-    shelf = shelf_of(memory)
-    return shelf.layer if shelf is not None and shelf.layer is not None else Layer.RELEVANT
-
-
 # --- the layers ------------------------------------------------------------------------------------------------
 
 
-def _boundaries(moment: _Moment) -> list[Memory]:
+def _boundaries(moment: Moment) -> list[Memory]:
     """Active architectural and scope decisions, oldest first, from the memories themselves."""
     found = []
     for project in moment.projects:
@@ -263,7 +181,7 @@ def _in_order(found: Iterable[Found], *, newest: bool = False) -> list[Memory]:
     return [each.memory for each in sorted(found, key=lambda each: (sign * each.place, each.memory.id))]
 
 
-def _readers(moment: _Moment, session: Session | None) -> list[tuple[str, str]]:
+def _readers(moment: Moment, session: Session | None) -> list[tuple[str, str]]:
     """The shelves that the agent sees, as project and reader."""
     seen = [(project, reader) for project in moment.projects for reader in (EVERYONE, moment.request.agent)]
     if session is not None:
@@ -285,7 +203,7 @@ def _layers_of(request: ContextRequest, limits: Limits) -> dict[Layer, Wanted]:
 
 
 def _places(
-    moment: _Moment, layers: dict[Layer, Wanted], seen: list[tuple[str, str]]
+    moment: Moment, layers: dict[Layer, Wanted], seen: list[tuple[str, str]]
 ) -> dict[Layer, list[int]]:
     """Where the memories of each layer are, in its order."""
     rows = shelves.of_layers(
@@ -304,13 +222,13 @@ def _places(
     }
 
 
-def _rows(moment: _Moment, places: Sequence[int]) -> dict[int, Row]:
+def _rows(moment: Moment, places: Sequence[int]) -> dict[int, Row]:
     """The rows at these places, but for what is known from the past."""
     wanted = [place for place in places if place not in moment.then]
     return {row["doc"]: row for row in shelves.at(moment.tx, wanted)}
 
 
-def _at(moment: _Moment, rows: dict[int, Row], place: int) -> Found:
+def _at(moment: Moment, rows: dict[int, Row], place: int) -> Found:
     then = moment.then.get(place)
     if then is not None:
         return then
@@ -321,13 +239,13 @@ def _at(moment: _Moment, rows: dict[int, Row], place: int) -> Found:
     return made
 
 
-def _session(moment: _Moment) -> Session | None:
+def _session(moment: Moment) -> Session | None:
     if moment.fresh:
         return sessions.current(moment.tx, moment.request.project)
     return sessions.at(moment.tx, moment.request.project, moment.request.seq)
 
 
-def _waiting(moment: _Moment) -> Waiting:
+def _waiting(moment: Moment) -> Waiting:
     """What waits for a review. The inbox is not kept by sequence, so nobody can say it of the past."""
     if not moment.fresh and inbox.changed_since(moment.tx, moment.request.project, moment.request.seq):
         raise MinutebookError("invalid_input", "What waited in the inbox then is not kept.")
@@ -346,7 +264,7 @@ class Likely:
     sought: list[Sought] = field(default_factory=list)
 
 
-def _likely(moment: _Moment, seen: list[tuple[str, str]]) -> Likely:
+def _likely(moment: Moment, seen: list[tuple[str, str]]) -> Likely:
     """For each word of the task the newest that hold it; of all these the likeliest.
 
     How many hold a word is known up to that reach, and so is what it is worth.
@@ -361,7 +279,7 @@ def _likely(moment: _Moment, seen: list[tuple[str, str]]) -> Likely:
     return Likely(likeliest(found, [each.weight for each in sought], _SCORED), sought)
 
 
-def _scored(moment: _Moment, likely: Likely, rows: dict[int, Row]) -> list[tuple[Memory, int]]:
+def _scored(moment: Moment, likely: Likely, rows: dict[int, Row]) -> list[tuple[Memory, int]]:
     """Memories that share enough words with the task, most points first, then the newest."""
     points: list[tuple[int, int]] = []
     for place in likely.places:
@@ -377,7 +295,7 @@ def _scored(moment: _Moment, likely: Likely, rows: dict[int, Row]) -> list[tuple
     return [(_at(moment, rows, place).memory, total) for total, place in enough[:most]]
 
 
-def _holding(moment: _Moment, sums: list[list[str]], seen: list[tuple[str, str]]) -> dict[int, list[int]]:
+def _holding(moment: Moment, sums: list[list[str]], seen: list[tuple[str, str]]) -> dict[int, list[int]]:
     """For each word the newest places that hold it, also of what changed since."""
     rows = shelves.holding(moment.tx, sums, seq=moment.request.seq, fresh=moment.fresh, limit=REACH)
     found: dict[int, list[int]] = {word: [] for word in range(len(sums))}
@@ -407,7 +325,7 @@ class _Namesake:
     slug: str
 
 
-def _hidden(moment: _Moment, memories: Sequence[Memory], seen: list[tuple[str, str]]) -> frozenset[str]:
+def _hidden(moment: Moment, memories: Sequence[Memory], seen: list[tuple[str, str]]) -> frozenset[str]:
     """Those of the memories that a deeper scope hides, whether or not that one is among them."""
     names = {(memory.type.value, memory.slug) for memory in memories}
     if not names:
@@ -421,7 +339,7 @@ def _hidden(moment: _Moment, memories: Sequence[Memory], seen: list[tuple[str, s
 
 
 def _namesakes(
-    moment: _Moment, names: set[tuple[str, str]], seen: list[tuple[str, str]]
+    moment: Moment, names: set[tuple[str, str]], seen: list[tuple[str, str]]
 ) -> dict[str, tuple[int, Named]]:
     """Active memories of these types and slugs that the agent may see, unchanged since, with their depth."""
     slugs = {f"s{index}": slug for index, slug in enumerate(sorted({slug for _, slug in names}))}

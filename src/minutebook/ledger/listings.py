@@ -32,13 +32,18 @@ class Filter:
     until: str | None = None
 
 
-def list_(tx: Tx, reader: Reader, wanted: Filter, *, after: str | None, limit: int) -> list[MemoryLine]:
-    """Newest first; `after` is the id of the last one seen."""
+def list_(
+    tx: Tx, reader: Reader, wanted: Filter, *, after: str | None, limit: int, until_seq: int | None = None
+) -> list[MemoryLine]:
+    """Newest first; `after` is the id of the last one seen. `until_seq` leaves out what changed after it."""
     clause, params = visible(reader)
     clause += narrow(wanted, params)
     if after is not None:
         clause += " AND m.id < :after"
         params["after"] = after
+    if until_seq is not None:
+        clause += " AND m.seq <= :until_seq"
+        params["until_seq"] = until_seq
     rows = tx.all(
         f"""SELECT {_LINE}, CASE WHEN {CONTESTED} THEN 1 ELSE 0 END AS contested
               FROM memories m WHERE {clause} ORDER BY m.id DESC LIMIT :limit""",

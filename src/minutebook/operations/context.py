@@ -9,23 +9,18 @@ from annotated_types import MaxLen
 
 from minutebook.call import Call
 from minutebook.ledger import context as material
-from minutebook.ledger import events
 from minutebook.ledger.context import States, unverifiable
 from minutebook.ledger.database import Tx
 from minutebook.model.actors import may_decide
 from minutebook.model.context import Bundle, BundleDifference, ChangedItem, ContextRequest, Item
 from minutebook.model.errors import MinutebookError
 from minutebook.model.text import clean, fold_name
-from minutebook.model.times import parse_time
-from minutebook.operations.given import Agent
+from minutebook.operations.given import Agent, Moment, seq_of
 from minutebook.operations.registry import Access, Help, LongText, operation
 from minutebook.policy.compilation import compile_context
 from minutebook.policy.limits import Limits
 
 Task = Annotated[str, LongText(), Help("what the agent is about to do"), MaxLen(16_000)]
-Moment = Annotated[
-    str, Help("as it was then: a number of the event log, or a time such as 2026-11-16 or 7d"), MaxLen(60)
-]
 View = Annotated[str, Help("run:ID, agent:NAME, @MOMENT, or agent:NAME@MOMENT"), MaxLen(300)]
 
 
@@ -77,21 +72,6 @@ def eyes_of(call: Call, agent: str | None) -> str:
     if who != call.actor.id and (call.caller.as_agent or not may_decide(call.actor.role)):
         raise MinutebookError("other_agent", f"{call.actor.name} cannot look through the eyes of {agent!r}.")
     return who
-
-
-def seq_of(call: Call, moment: str | None) -> int:
-    """The place in the event log that a moment names; without one, the last that is settled."""
-    settled = call.tx.settled
-    if moment is None:
-        return settled
-    given = moment.strip()
-    if given.isascii() and given.isdigit() and len(given) <= 18:
-        if int(given) > settled:
-            raise MinutebookError(
-                "invalid_input", f"The event log has reached {settled}, not {given}.", reached=settled
-            )
-        return int(given)
-    return events.last_until(call.tx, parse_time(given, call.now), settled)
 
 
 @operation(Access.READ)

@@ -21,6 +21,7 @@ from minutebook.operations.given import (
     After,
     Content,
     Limit,
+    Moment,
     Place,
     Reason,
     Ref,
@@ -30,12 +31,12 @@ from minutebook.operations.given import (
     TypeName,
     candidate_from,
     memory_named,
-    page_of,
+    memory_then,
     reason_of,
     tags_of,
     time_of,
 )
-from minutebook.operations.memories import difference_of, edit_memory, history_of, view_of
+from minutebook.operations.memories import difference_of, edit_memory, history_of, listed, view_of, view_then
 from minutebook.operations.registry import Access, Help, operation
 
 
@@ -96,6 +97,7 @@ def list_(
     tag: Annotated[list[str], Help("only with this tag; several must all be there")] = (),  # type: ignore[assignment]
     since: Time | None = None,
     until: Time | None = None,
+    as_of: Moment | None = None,
     after: After | None = None,
     limit: Limit = 50,
 ) -> Page[MemoryLine]:
@@ -104,6 +106,7 @@ def list_(
     Example:
         minutebook decisions list
         minutebook decisions list --type architectural --status all
+        minutebook decisions list --as-of 2026-11-16
     """
     if type is not None:
         _check_governs(type)
@@ -117,16 +120,18 @@ def list_(
         since=time_of(call, since),
         until=time_of(call, until),
     )
-    return page_of(listings.list_(call.tx, call.reader, wanted, after=after, limit=limit + 1), limit, "id")
+    return listed(call, wanted, as_of, after, limit)
 
 
 @operation(Access.READ)
-def show(call: Call, ref: Ref) -> MemoryView:
-    """Show a decision whole: its words, who accepted it, what it replaced.
+def show(call: Call, ref: Ref, as_of: Moment | None = None) -> MemoryView:
+    """Show a decision whole: its words, who accepted it, what it replaced; or as it stood at a moment.
 
     Example:
         minutebook decisions show database
     """
+    if as_of is not None:
+        return view_then(memory_then(call, ref, as_of, governing=True))
     return view_of(call, memory_named(call, ref, governing=True, any_status=True))
 
 

@@ -9,9 +9,9 @@ from annotated_types import Ge, Le, MaxLen
 
 from minutebook.call import Call
 from minutebook.controller.write import check_no_secret
+from minutebook.ledger import events, past, projects, sessions
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
-from minutebook.ledger import projects, sessions
 from minutebook.model.actors import Role
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
@@ -44,6 +44,10 @@ Limit = Annotated[int, Help("at most so many"), Ge(1), Le(1_000)]
 After = Annotated[str, Help("continue after this cursor"), MaxLen(100)]
 Agent = Annotated[str, Help("an agent's name"), MaxLen(200)]
 Time = Annotated[str, Help("a time, a date, or an age such as 24h or 7d"), MaxLen(60)]
+
+Moment = Annotated[
+    str, Help("as it was then: a number of the event log, or a time such as 2026-11-16 or 7d"), MaxLen(60)
+]
 
 
 @flags
@@ -131,6 +135,21 @@ def title_from(content: str) -> str:
 
 def time_of(call: Call, text: str | None) -> str | None:
     return None if text is None else parse_time(text, call.now)
+
+
+def seq_of(call: Call, moment: str | None) -> int:
+    """The place in the event log that a moment names; without one, the last that is settled."""
+    settled = call.tx.settled
+    if moment is None:
+        return settled
+    given = moment.strip()
+    if given.isascii() and given.isdigit() and len(given) <= 18:
+        if int(given) > settled:
+            raise MinutebookError(
+                "invalid_input", f"The event log has reached {settled}, not {given}.", reached=settled
+            )
+        return int(given)
+    return events.last_until(call.tx, parse_time(given, call.now), settled)
 
 
 # --- candidates ----------------------------------------------------------------------------------------------
@@ -272,6 +291,28 @@ def memory_named(call: Call, ref: str, *, governing: bool | None = None, any_sta
             "not_found",
             f"There is no {wanted} {ref[:80]!r} here.",
             hint=f"minutebook {_noun(governing)} list",
+        )
+    return found
+
+
+def memory_then(call: Call, ref: str, moment: str, *, governing: bool | None = None) -> Memory:
+    """The memory of an id or slug as it stood at a moment. A deeper scope hid a shallower one then too."""
+    seq = seq_of(call, moment)
+    if is_ulid(ref.upper()):
+        found = past.get(call.tx, ref.upper(), call.reader, seq)
+    else:
+        several = past.named(call.tx, canonical_slug(ref), call.reader, seq, governing=governing)
+        several = [m for m in several if not call.reader.foreign(m.scope)] or several
+        if len(several) > 1 and several[0].scope.depth == several[1].scope.depth:
+            raise MinutebookError(
+                "ambiguous",
+                f"{ref[:80]!r} named {len(several)} memories then; give the id of the one that is meant.",
+                candidates=[f"{m.id}  {m.type}  {m.scope}" for m in several],
+            )
+        found = several[0] if several else None
+    if found is None or (governing is not None and found.governs != governing):
+        raise MinutebookError(
+            "not_found", f"There was no {'decision' if governing else 'memory'} {ref[:80]!r} then."
         )
     return found
 

@@ -13,7 +13,7 @@ from minutebook.controller import change
 from minutebook.controller import erase as erasing
 from minutebook.controller.write import write as judged
 from minutebook.ledger import links as relations
-from minutebook.ledger import listings, revisions, snapshots
+from minutebook.ledger import listings, past, revisions, snapshots
 from minutebook.ledger import memories as kept
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
@@ -38,6 +38,7 @@ from minutebook.operations.given import (
     Agent,
     Content,
     Limit,
+    Moment,
     Place,
     Reason,
     Ref,
@@ -47,9 +48,11 @@ from minutebook.operations.given import (
     TypeName,
     candidate_from,
     memory_named,
+    memory_then,
     page_of,
     reason_of,
     scope_for,
+    seq_of,
     tags_of,
     time_of,
 )
@@ -106,6 +109,7 @@ def list_(
     importance: Annotated[Importance | None, Help("only of this importance")] = None,
     since: Time | None = None,
     until: Time | None = None,
+    as_of: Moment | None = None,
     after: After | None = None,
     limit: Limit = 50,
 ) -> Page[MemoryLine]:
@@ -129,17 +133,37 @@ def list_(
         since=time_of(call, since),
         until=time_of(call, until),
     )
-    return page_of(listings.list_(call.tx, call.reader, wanted, after=after, limit=limit + 1), limit, "id")
+    return listed(call, wanted, as_of, after, limit)
+
+
+def listed(
+    call: Call, wanted: listings.Filter, as_of: str | None, after: str | None, limit: int
+) -> Page[MemoryLine]:
+    """A page of a listing, as it is or as it was."""
+    if as_of is None:
+        lines = listings.list_(call.tx, call.reader, wanted, after=after, limit=limit + 1)
+    elif wanted.status == "contradicted":
+        raise MinutebookError("invalid_input", "What contradicted what is not kept for the past.")
+    else:
+        lines = past.list_(call.tx, call.reader, wanted, seq_of(call, as_of), after=after, limit=limit + 1)
+    return page_of(lines, limit, "id")
 
 
 @operation(Access.READ)
-def show(call: Call, ref: Ref) -> MemoryView:
-    """Show a memory whole, with its links and how it stands.
+def show(call: Call, ref: Ref, as_of: Moment | None = None) -> MemoryView:
+    """Show a memory whole, with its links and how it stands; of the past without links, which have none.
 
     Example:
         minutebook memories show staging-proxy
+        minutebook memories show staging-proxy --as-of 7d
     """
+    if as_of is not None:
+        return view_then(memory_then(call, ref, as_of))
     return view_of(call, memory_named(call, ref, any_status=True))
+
+
+def view_then(memory: Memory) -> MemoryView:
+    return MemoryView(memory=memory, standing=memory.status, links=(), supersedes=())
 
 
 def view_of(call: Call, memory: Memory) -> MemoryView:

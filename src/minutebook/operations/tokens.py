@@ -47,7 +47,7 @@ def create(
 
     Example:
         minutebook tokens create --role agent --agent ripley
-        minutebook tokens create --role viewer --agent dashboard --expires never --note "the screen in the hall"
+        minutebook tokens create --role viewer --agent dashboard --expires never --note "the screen"
         minutebook tokens create --role operator --everywhere --expires 12h
     """
     # One at a time: what a token makes must not slip past the revocation of that token.

@@ -26,11 +26,11 @@ def boundaries_of(bundle: Bundle | None, *, agent: str, task: str) -> Bundle | N
     left_out = tuple(out for out in bundle.left_out if out.layer is Layer.BOUNDARY)
     if not items and not left_out:
         return None
-    text = ""
+    blocks: list[str] = []
     if items:
         blocks = bundle.text.removesuffix("\n").split(_BETWEEN)
-        last = _item_blocks(blocks)[len(items) - 1]
-        text = _BETWEEN.join(blocks[: last + 1]) + "\n"
+        del blocks[_item_blocks(blocks)[len(items) - 1] + 1 :]
+    text = _BETWEEN.join(blocks) + "\n" if blocks else ""
     return replace(
         bundle,
         agent=agent,
@@ -38,7 +38,7 @@ def boundaries_of(bundle: Bundle | None, *, agent: str, task: str) -> Bundle | N
         child=True,
         hash=hash_of(text, items),
         text=text,
-        tokens=estimate(text),
+        tokens=sum(map(estimate, blocks)) + len(blocks),
         stable=len(text.removesuffix("\n").encode()),
         items=items,
         left_out=left_out,

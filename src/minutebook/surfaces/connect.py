@@ -195,8 +195,8 @@ def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, st
         said["MINUTEBOOK_HOME"] = str(settings.home)
     if settings.database_url and not _has_password(settings.database_url):
         said["MINUTEBOOK_DATABASE_URL"] = settings.database_url
-    if settings.address:
-        said["MINUTEBOOK_URL"] = settings.address
+    if settings.service_url:
+        said["MINUTEBOOK_SERVICE_URL"] = settings.service_url
     return said
 
 
@@ -210,8 +210,8 @@ def mcp_url(settings: Settings) -> str:
     from minutebook.surfaces import daemon
     from minutebook.surfaces.places import Places
 
-    if settings.address:
-        return settings.address.rstrip("/") + "/mcp"
+    if settings.service_url:
+        return settings.service_url.rstrip("/") + "/mcp"
     places = Places(str(settings.home), settings.database_url)
     facts = daemon.facts_of(places) or {}
     if isinstance(facts.get("url"), str):

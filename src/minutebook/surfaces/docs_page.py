@@ -13,7 +13,7 @@ from minutebook.operations.parameters import Parameter
 from minutebook.operations.registry import REGISTRY, Operation
 from minutebook.surfaces import following, samples, spelling
 
-_BASE = "$MINUTEBOOK_URL"
+_BASE = "$MINUTEBOOK_SERVICE_URL"
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --soft: #5b6670; --line: #d9dee3; --back: #fff; --tint: #f5f7f9;

@@ -58,7 +58,7 @@ class Look:
     @property
     def served(self) -> bool:
         """Whether a service runs that can be tried."""
-        return bool(self.settings.address) or daemon.owner(places_of(self.settings)) is not None
+        return bool(self.settings.service_url) or daemon.owner(places_of(self.settings)) is not None
 
 
 def host_findings(look: Look) -> Iterator[Finding]:

@@ -34,8 +34,8 @@ def places_of(settings: Settings) -> Places:
 def service_findings(settings: Settings) -> Iterator[Finding]:
     """The service of the home: one finding for each thing that was looked at."""
     places = places_of(settings)
-    if settings.address:
-        yield _far(settings.address)
+    if settings.service_url:
+        yield _far(settings.service_url)
         return
     yield _standing(settings, places)
     running = (daemon.facts_of(places) or {}) if daemon.owner(places) is not None else {}
@@ -80,8 +80,8 @@ def _standing(settings: Settings, places: Places) -> Finding:
 def _far(address: str) -> Finding:
     status = _status_at(address)
     if status is None:
-        return Finding("error", f"Nobody answers at {address} (MINUTEBOOK_URL).", "look at the address")
-    return Finding("ok", f"A service answers at {address} (MINUTEBOOK_URL).")
+        return Finding("error", f"Nobody answers at {address} (MINUTEBOOK_SERVICE_URL).", "look at the address")
+    return Finding("ok", f"A service answers at {address} (MINUTEBOOK_SERVICE_URL).")
 
 
 def _port(url: str) -> Finding:
@@ -188,7 +188,7 @@ _HOOK_ADVICE = {
     "not_found": "minutebook init takes this directory's project into the ledger",
     "bad_workspace": "restore .minutebook/workspace.toml from version control",
     "bad_token": "make another one: minutebook tokens create",
-    "bad_setting": "look at MINUTEBOOK_HOOK_SECONDS and MINUTEBOOK_URL where the host starts",
+    "bad_setting": "look at MINUTEBOOK_HOOK_SECONDS and MINUTEBOOK_SERVICE_URL where the host starts",
 }
 
 

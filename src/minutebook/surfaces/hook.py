@@ -214,7 +214,7 @@ def _ask(event: str, arguments: dict[str, str], options: dict[str, str], deadlin
     from minutebook.surfaces.here import project_of
 
     environ = os.environ
-    address = environ.get("MINUTEBOOK_URL", "").strip()
+    address = environ.get("MINUTEBOOK_SERVICE_URL", "").strip()
     project = options.get("--project") or environ.get("MINUTEBOOK_PROJECT", "").strip()
     agent = environ.get("MINUTEBOOK_AGENT", "").strip() or options.get("--agent", "")
     headers = {

@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 from minutebook.call import Call
 from minutebook.ledger.database import Tx
 from minutebook.model.errors import Kind, MinutebookError
+from minutebook.model.ids import is_ulid
 from minutebook.model.paging import Page
 from minutebook.model.tokens import NewToken
 from minutebook.model.verdicts import Outcome
@@ -46,8 +47,9 @@ from minutebook.surfaces.reach import Reach
 from minutebook.surfaces.routes import Route, Routes, wrong_method
 from minutebook.surfaces.snapshots import Snapshots
 
-#: Reads of a few rows, however large the ledger: done on the event loop, where that is quicker than a thread.
-_SHORT = frozenset({"actors.show", "decisions.show", "memories.show", "sessions.current", "sessions.show"})
+#: By id these are reads of a few rows, however large the ledger: done on the event loop, where that is quicker
+#: than to hand them to a thread and back.
+_SHORT = frozenset({"decisions.show", "memories.show", "sessions.show"})
 
 log = logging.getLogger("minutebook.http")
 
@@ -113,7 +115,7 @@ class Door:
         seen.operation = route.operation.name
         if self._reach.service.can_be_soon(route.operation):
             return await self._write_soon(route, item, request, seen)
-        if route.operation.name in _SHORT:
+        if route.operation.name in _SHORT and is_ulid(item.get(route.item or "", "")):
             snapshot = self._snapshots.now()
             if snapshot is not None:
                 return self._carry_out(route, item, request, seen, snapshot)

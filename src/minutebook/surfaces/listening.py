@@ -114,7 +114,9 @@ def checked_host(settings: Settings) -> str:
 
 
 def _bind(host: str, number: int) -> socket.socket:
-    door = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    # Named, because asyncio turns Nagle's delay off only for a socket whose protocol it is told.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    door = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         # Without it a service that was just ended keeps its own port from the next one for a minute.
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -88,10 +88,10 @@ def _join(
     meant = dict(environ)
     for option, name in (("home", "MINUTEBOOK_HOME"), ("database", "MINUTEBOOK_DATABASE_URL")):
         meant[name] = given.get(option) or meant.get(name, "")
-    if meant.get("MINUTEBOOK_URL", "").strip():
+    if meant.get("MINUTEBOOK_SERVICE_URL", "").strip():
         raise _error(
             "bad_setting",
-            "MINUTEBOOK_URL names a remote service, which a host reaches by itself, over HTTP.",
+            "MINUTEBOOK_SERVICE_URL names a remote service, which a host reaches by itself, over HTTP.",
             hint="minutebook connect --transport http",
         )
     first = _introduction(given, meant)

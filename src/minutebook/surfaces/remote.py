@@ -135,7 +135,7 @@ class UrlLink(Link):
             raise MinutebookError(
                 "no_service",
                 f"{self.name} cannot be reached ({error.strerror or error}).",
-                hint="look at MINUTEBOOK_URL and whether the service runs there",
+                hint="look at MINUTEBOOK_SERVICE_URL and whether the service runs there",
             ) from error
         connection.sock.settimeout(LONGEST_ANSWER)
         return connection

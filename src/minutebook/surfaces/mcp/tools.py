@@ -17,6 +17,9 @@ from minutebook.surfaces import spelling
 
 #: What an agent needs before, during and after its work. More tools would make each harder to find.
 _FOR_AGENTS = (
+    "runs.start",
+    "runs.finish",
+    "context.context",
     "search.search",
     "decisions.list",
     "decisions.show",
@@ -27,8 +30,6 @@ _FOR_AGENTS = (
     "inbox.submit",
     "inbox.list",
     "inbox.show",
-    "sessions.current",
-    "scope.show",
 )
 #: What whoever reviews needs besides.
 _FOR_COORDINATORS = (
@@ -45,9 +46,13 @@ _FOR_COORDINATORS = (
     "verdicts.list",
     "verdicts.show",
     "verdicts.revert",
+    "sessions.current",
     "sessions.start",
     "sessions.update",
     "sessions.close",
+    "runs.list",
+    "runs.show",
+    "runs.abandon",
 )
 #: Verbs that take something out of use, or its words away for good.
 _TAKES_AWAY = frozenset(
@@ -56,7 +61,8 @@ _TAKES_AWAY = frozenset(
 )
 #: Writes that do more when they are asked for again.
 _NOT_AGAIN = frozenset(
-    {"hooks.receive", "sessions.start", "sessions.update", "system.backup", "system.export", "tokens.create"}
+    {"hooks.receive", "runs.reload", "runs.start", "sessions.start", "sessions.update", "system.backup"}
+    | {"system.export", "tokens.create"}
 )
 
 
