@@ -321,7 +321,9 @@ def small_programs(environ: dict[str, str], report: Report) -> None:
         base, relays, sizes, hooks = [], [], [], []
         for _ in range(STARTS * 4):
             base.append(timed([python, "-c", "pass"], environ))
-            hooks.append(timed([python, "-m", "minutebook.surfaces.hook", "session-start"], environ, sent))
+            hooks.append(
+                timed([python, "-m", "minutebook.surfaces.light.hook", "session-start"], environ, sent)
+            )
             seconds, size = relay(environ)
             relays.append(seconds)
             sizes.append(size)

@@ -48,7 +48,7 @@ def _plain(row: Row, place: dict[int, int]) -> Row:
             continue
         if column.endswith("seq") and value is not None:
             value = place[value]
-        elif column == "answer":
+        elif column in ("answer", "bundle") and value is not None:
             value = _SEQ.sub(lambda found: f"{found[1]}{place[int(found[2])]}", value)
         elif column in ("applied_at", "checksum"):
             value = ""  # when and with which engine's file the tables were made is no part of what they hold
@@ -75,6 +75,7 @@ def violations(state: State) -> list[str]:
         *_histories(state),
         *_verdicts(state),
         *_derived(state),
+        *_runs(state),
     ]
 
 
@@ -200,3 +201,30 @@ def _derived(state: State) -> list[str]:
         f"a sketch of {row['ref']} is left over" for row in state["bands"] if row["ref"] not in standing
     ]
     return found
+
+
+def _runs(state: State) -> list[str]:
+    """A run that ended has an end and a report; one that is open has neither. Its snapshots are without a gap."""
+    snapshots: dict[str, list[Row]] = {}
+    for row in state["snapshots"]:
+        snapshots.setdefault(row["run_id"], []).append(row)
+    shown: dict[tuple[str, int], dict[str, int]] = {}
+    for row in state["sightings"]:
+        shown.setdefault((row["run_id"], row["generation"]), {})[row["memory_id"]] = row["revision"]
+    found = []
+    for run in state["runs"]:
+        name = f"run {run['id']} of {run['agent']}"
+        ended = {run["finished_at"] is not None, run["outcome"] is not None, run["report"] is not None}
+        if run["started_by"] and ended != {run["status"] != "open"}:
+            found.append(f"{name} is {run['status']}, and its end says otherwise")
+        rows = sorted(snapshots.get(run["id"], []), key=lambda row: row["generation"])
+        if [row["generation"] for row in rows] != list(range(1, run["generation"] + 1)):
+            found.append(f"{name} has other generations than {run['generation']}")
+        if rows and (rows[-1]["hash"], rows[-1]["seq"]) != (run["snapshot"], run["snapshot_seq"]):
+            found.append(f"{name} names another snapshot than its last")
+        for row in rows:
+            items = [] if row["bundle"] is None else json.loads(row["bundle"])["items"]
+            told = {item["id"]: item["revision"] for item in items}
+            if told != shown.pop((run["id"], row["generation"]), {}):
+                found.append(f"{name} was told other things than its sightings say")
+    return [*found, *(f"sightings of {run} belong to no snapshot" for run in shown)]

@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from minutebook.model.system import Presence, Restored
     from minutebook.service import Service
     from minutebook.settings import Settings
-    from minutebook.surfaces.cli import Caller, CallerOptions
+    from minutebook.surfaces.cli.program import Caller, CallerOptions
 
 
 def main() -> int:
     """Run the command line of this process and return its exit code."""
     if sys.argv[1:2] == ["mcp"]:
         # Every agent's host starts one of these, so it pays for nothing that it does not need.
-        from minutebook.surfaces import relay
+        from minutebook.surfaces.light import relay
 
         code = relay.main(sys.argv[2:], os.environ)
         if code is not None:
             return code
 
     from minutebook.operations.registry import REGISTRY
-    from minutebook.surfaces.cli import build_cli, run
-    from minutebook.surfaces.connect import connect_command
-    from minutebook.surfaces.doctor import doctor_command
-    from minutebook.surfaces.init import init_command
-    from minutebook.surfaces.mcp_command import mcp_command
-    from minutebook.surfaces.restore import restore_command
-    from minutebook.surfaces.service_commands import service_commands
+    from minutebook.surfaces.cli.connect import connect_command
+    from minutebook.surfaces.cli.doctor import doctor_command
+    from minutebook.surfaces.cli.init import init_command
+    from minutebook.surfaces.cli.mcp_command import mcp_command
+    from minutebook.surfaces.cli.program import build_cli, run
+    from minutebook.surfaces.cli.restore import restore_command
+    from minutebook.surfaces.cli.service_commands import service_commands
 
     program = build_cli(REGISTRY, _open_caller)
     program.add_command(init_command(_open_caller, _stamp))

@@ -105,7 +105,9 @@ class Settings:
         "auto: join the service and start it when absent; join: never start it; "
         "never: each command owns the ledger itself",
     )
-    service_url: str = _setting("", "MINUTEBOOK_SERVICE_URL", "a remote service, https://…; empty is the one of the home")
+    service_url: str = _setting(
+        "", "MINUTEBOOK_SERVICE_URL", "a remote service, https://…; empty is the one of the home"
+    )
     token: str = _setting("", "MINUTEBOOK_TOKEN", "the bearer token to ask with; it says who asks")
     host: str = _setting("127.0.0.1", "MINUTEBOOK_HOST", "where the service listens for HTTP")
     port: int = _setting(0, "MINUTEBOOK_PORT", "its port; 0 is 8646, or another free one when that is taken")

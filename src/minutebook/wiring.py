@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from minutebook.model.ids import Ids
     from minutebook.model.system import Presence, Restored
     from minutebook.service import LocalClient, Service
-    from minutebook.surfaces.commands import CallerOptions
-    from minutebook.surfaces.places import Places
+    from minutebook.surfaces.cli.commands import CallerOptions
+    from minutebook.surfaces.light.places import Places
 
 SCHEMA = Path(__file__).parent / "ledger" / "schema"
 
@@ -124,7 +124,7 @@ def connect(
 def open_for_doctor(settings: Settings, environ: Mapping[str, str]) -> Iterator[Client]:
     """Whoever can say how the ledger is: the service if one runs, else its owner for a moment; starts nothing."""
     if settings.service != "never" or settings.service_url:
-        from minutebook.surfaces import daemon
+        from minutebook.surfaces.light import daemon
 
         if settings.service_url or daemon.owner(_places(settings)) is not None:
             with _client(replace(settings, service="join"), environ, None, "cli", _warn) as client:
@@ -209,20 +209,20 @@ def _project(settings: Settings) -> str | None:
     """The project that the settings name, else that of the working directory."""
     if settings.project:
         return settings.project
-    from minutebook.surfaces.here import project_of
+    from minutebook.surfaces.light.here import project_of
 
     return project_of(os.getcwd())
 
 
 def _workspace() -> str | None:
     """The root of the workspace that the working directory is in. Whose it is, the reader of its files looks at."""
-    from minutebook.surfaces.here import workspace
+    from minutebook.surfaces.light.here import workspace
 
     return workspace()
 
 
 def _places(settings: Settings) -> Places:
-    from minutebook.surfaces.places import Places
+    from minutebook.surfaces.light.places import Places
 
     return Places(str(settings.home), settings.database_url)
 
@@ -264,7 +264,7 @@ def restore(
     from minutebook.model.actors import Actor, Role
     from minutebook.model.text import fold_name
     from minutebook.surfaces.asking import login_of
-    from minutebook.surfaces.pausing import paused
+    from minutebook.surfaces.running.pausing import paused
 
     settings = _settings_of(options, os.environ if environ is None else environ)
     _check_bound(settings, options.actor)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from minutebook.surfaces.exchange import App, Receive, Scope, Send
+from minutebook.surfaces.http.exchange import App, Receive, Scope, Send
 from tests.conftest import Clock
 from tests.houses import House
 from tests.scenarios.program import COMMAND

@@ -19,7 +19,7 @@ from minutebook.model.actors import Actor, Origin
 from minutebook.model.errors import MinutebookError
 from minutebook.model.ids import Ids
 from minutebook.model.text import fold_name
-from minutebook.operations import actors, decisions, inbox, memories, projects, sessions, verdicts
+from minutebook.operations import actors, decisions, inbox, memories, projects, runs, sessions, verdicts
 from minutebook.operations.registry import REGISTRY, from_plain, to_plain
 from minutebook.policy.limits import Limits
 from minutebook.service import LocalClient, Service
@@ -53,8 +53,20 @@ class Teller:
         self.project: str | None = None
         self.number = 0
 
-    def ask(self, who: str, function: Any, /, *, refused: str | None = None, **arguments: Any) -> Any:
-        """The answer, also to a retry; `refused` is the code of the error that is to come instead."""
+    def ask(
+        self,
+        who: str,
+        function: Any,
+        /,
+        *,
+        refused: str | None = None,
+        within: str | None = None,
+        **arguments: Any,
+    ) -> Any:
+        """The answer, also to a retry; `refused` is the code of the error that is to come instead.
+
+        `within` is the run that it belongs to.
+        """
         self.number += 1
         operation = REGISTRY.of(function)
         if self.number <= len(self.known):
@@ -62,7 +74,7 @@ class Teller:
             return None if plain is None else from_plain(operation.returns, plain)
         service = Service(self.database, _world(self.number, self.home))
         actor = Actor(fold_name(who), who, PEOPLE[who])
-        client = LocalClient(service, actor=actor, origin=Origin.PYTHON, project=self.project)
+        client = LocalClient(service, actor=actor, origin=Origin.PYTHON, project=self.project, run=within)
         answer = None
         try:
             answer = client.invoke(operation, arguments, key=f"story-{self.number}")
@@ -92,7 +104,7 @@ def _world(number: int, home: Path) -> World:
 
 
 def tell(teller: Teller) -> None:
-    """Submit, collide, promote, reject, refuse, supersede, edit, revert, retire, restore, erase."""
+    """Submit, collide, promote, reject, refuse, supersede, edit, revert, retire, restore, run, erase."""
     ask = teller.ask
     teller.project = ask("Mother", projects.create, name="Nostromo").id
     ask("Mother", actors.add, name="Ripley", role="agent")
@@ -144,6 +156,24 @@ def tell(teller: Teller) -> None:
         "Ripley", memories.write, type="learning", title="Customer", slug="customer-acme",
         content="The customer's phone number stands in the old ticket system.",
     )  # fmt: skip
+    run = ask("Ripley", runs.start, task="look at the old ticket system").id
+    ask(
+        "Ripley", inbox.submit, within=run, type="learning", title="Tickets", slug="tickets", importance="high",
+        content="The old ticket system answers only between eight and ten.",
+    )  # fmt: skip
+    ask(
+        "Ripley", inbox.submit, within=run, type="scope", title="No tickets", slug="no-tickets",
+        content="Nothing new is built on the old ticket system.",
+    )  # fmt: skip
+    ask("Ripley", runs.finish, ref=run, summary="Looked.", transcript="Ripley: it sleeps.")
+    led = ask("Dallas", runs.start, task="lead").id
+    ask("Dallas", runs.start, agent="Bishop", parent=led)
+    ask(
+        "Dallas", inbox.submit, within=led, type="scope", title="No faxes", slug="no-faxes",
+        content="Nothing is sent by fax any more, whoever asks for it.",
+    )  # fmt: skip
+    ask("Dallas", runs.reload, ref=led)
+    ask("Dallas", runs.finish, ref=led)
     # The one operation that takes no key: its retry is told that it is done.
     ask("Mother", memories.erase, ref=private.memory, reason="personal", refused="erased")
     ask("Ripley", inbox.submit, type="process", title="Two eyes", content="Two people look at every release.")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from hypothesis import strategies as st
 
-from minutebook.files.entries import Dialect, Parsed
+from minutebook.files.entries import Dialect, Entry, Parsed
 from minutebook.files.lines import digest_of, lines_of
+from minutebook.files.reading import parse
 
 #: Pieces out of which files of every dialect are made, whole and broken.
 PIECES = [
@@ -62,3 +65,16 @@ def check_spans(parsed: Parsed, data: bytes) -> None:
         assert "\n" not in entry.title
         assert entry.title or entry.text
         assert all(author.strip() for author in entry.authors)
+
+
+def read(dialect: Dialect, text: str, *, team: Collection[str] = ()) -> Parsed:
+    """Read a text, and hold it to the law of spans."""
+    data = text.encode()
+    parsed = parse(PATHS[dialect], data, dialect=dialect, team=team)
+    check_spans(parsed, data)
+    return parsed
+
+
+def only(parsed: Parsed) -> Entry:
+    (entry,) = parsed.entries
+    return entry

@@ -15,11 +15,20 @@ def charter(house: House, name: str) -> str | None:
 
 def test_an_agent_joins_with_a_charter_that_every_run_of_it_begins_with(house: House) -> None:
     done = house.mother(agents.add, name="Lambert", charter="You navigate.")
-    assert (done.added, done.actor.id, done.actor.name, done.actor.role) == (True, "lambert", "Lambert", "agent")
+    assert (done.added, done.actor.id, done.actor.name, done.actor.role) == (
+        True,
+        "lambert",
+        "Lambert",
+        "agent",
+    )
     assert done.charter is not None
     assert done.charter.op == "add"
     memory = house.mother(memories.show, ref=str(done.charter.memory)).memory
-    assert (memory.type, memory.scope.agent, memory.title) == ("core_context", "lambert", "Charter of Lambert")
+    assert (memory.type, memory.scope.agent, memory.title) == (
+        "core_context",
+        "lambert",
+        "Charter of Lambert",
+    )
     told = house.as_("Lambert")(runs.start)
     assert [(item.slug, item.layer) for item in told.saw] == [("charter", "core")]
     assert "You navigate." in told.text

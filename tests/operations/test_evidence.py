@@ -115,7 +115,9 @@ def test_what_a_run_was_told_about_its_evidence_is_frozen_with_it(ship: tuple[Ho
     assert "evidence missing" in ripley(runs.start).text
 
 
-def test_of_the_past_no_file_is_looked_at_so_that_it_comes_out_the_same_anywhere(ship: tuple[House, Path]) -> None:
+def test_of_the_past_no_file_is_looked_at_so_that_it_comes_out_the_same_anywhere(
+    ship: tuple[House, Path],
+) -> None:
     house, root = ship
     ripley = at_work(house, root)
     learn(ripley, "cited", "file:app.py#1")
@@ -129,14 +131,23 @@ def test_of_the_past_no_file_is_looked_at_so_that_it_comes_out_the_same_anywhere
 def test_a_boundary_whose_evidence_is_gone_still_binds(ship: tuple[House, Path]) -> None:
     house, root = ship
     dallas = at_work(house, root, "Dallas")
-    dallas(decisions.write, type="scope", title="S", content="Only four lines.", slug="s", evidence=["file:app.py"])
+    dallas(
+        decisions.write,
+        type="scope",
+        title="S",
+        content="Only four lines.",
+        slug="s",
+        evidence=["file:app.py"],
+    )
     (root / "app.py").unlink()
     told = at_work(house, root)(context.context)
     assert told is not None
     assert [(item.slug, item.layer, item.evidence) for item in told.items] == [("s", "boundary", "missing")]
 
 
-def test_an_edit_that_cites_nothing_keeps_the_hash_and_citing_again_takes_a_new_one(ship: tuple[House, Path]) -> None:
+def test_an_edit_that_cites_nothing_keeps_the_hash_and_citing_again_takes_a_new_one(
+    ship: tuple[House, Path],
+) -> None:
     house, root = ship
     ripley = at_work(house, root)
     learn(ripley, "cited", "file:app.py#1")

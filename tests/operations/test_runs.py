@@ -30,7 +30,8 @@ TASK = "fix the login page"
 
 def decide(house: House, slug: str, **more: Any) -> str:
     done = house.dallas(
-        decisions.write, **{"type": "scope", "title": slug, "content": f"What {slug} says.", "slug": slug, **more}
+        decisions.write,
+        **{"type": "scope", "title": slug, "content": f"What {slug} says.", "slug": slug, **more},
     )
     return str(done.memory)
 
@@ -60,7 +61,9 @@ def test_a_run_is_told_what_a_context_would_tell_it_and_keeps_that(house: House)
     assert started.snapshot.bundle == replace(compiled, seq=started.snapshot.seq)
     assert (started.run.agent, started.run.task, started.run.status) == ("ripley", TASK, "open")
     assert (started.run.generation, started.run.snapshot) == (1, compiled.hash)
-    assert house.ripley(context.context, task=TASK, as_of=str(started.snapshot.seq)) == started.snapshot.bundle
+    assert (
+        house.ripley(context.context, task=TASK, as_of=str(started.snapshot.seq)) == started.snapshot.bundle
+    )
 
 
 def test_nothing_that_is_written_later_changes_what_a_run_was_told(house: House) -> None:
@@ -204,7 +207,9 @@ def test_a_coordinator_starts_runs_of_others_beneath_a_run(house: House) -> None
     parent = house.dallas(runs.start).id
     child = house.dallas(runs.start, agent="Bishop", parent=parent)
     assert (child.run.agent, child.run.started_by) == ("bishop", "dallas")
-    assert house.as_("Bishop", run=child.id)(memories.write, type="learning", content="From the child.").memory
+    assert house.as_("Bishop", run=child.id)(
+        memories.write, type="learning", content="From the child."
+    ).memory
     assert house.mother(runs.start, agent="ash").run.agent == "ash"
     house.mother(actors.retire, name="bishop")
     assert code(house.dallas, runs.start, agent="bishop", parent=parent) == "not_allowed"
@@ -379,7 +384,10 @@ def test_erased_words_leave_the_snapshots_reports_and_first_answers_of_runs(hous
     for ref in ("phone", "sister"):
         house.mother(memories.erase, ref=ref, reason="personal data")
     everything = json.dumps(
-        [house.rows(f"SELECT * FROM {table}") for table in ("runs", "snapshots", "requests", "events", "sightings")]
+        [
+            house.rows(f"SELECT * FROM {table}")
+            for table in ("runs", "snapshots", "requests", "events", "sightings")
+        ]
     )
     for word in ("555 0137", "phone", "sister"):
         assert word not in everything, word

@@ -8,7 +8,13 @@ from typing import Any, Protocol
 from minutebook.operations.registry import REGISTRY, Access
 
 #: Who asks in the story, besides the person who owns the ledger (None).
-PEOPLE = {"Mother": "operator", "Dallas": "coordinator", "Ripley": "agent", "Bishop": "agent", "Jones": "viewer"}
+PEOPLE = {
+    "Mother": "operator",
+    "Dallas": "coordinator",
+    "Ripley": "agent",
+    "Bishop": "agent",
+    "Jones": "viewer",
+}
 PROJECT = "nostromo"
 
 
@@ -44,9 +50,30 @@ def _inbox(ask: Ask) -> None:
         slug="use-postgres", rationale="Many machines.", importance="high", confidence=0.9, tag=["storage", "team"],
         evidence=["file:src/app.py#1-3", "url:https://example.org/why"],
     )  # fmt: skip
-    ask("Bishop", "inbox.submit", type="technical", title="Use PostgreSQL", content="Another view.", slug="use-postgres")
-    ask("Ripley", "inbox.submit", type="process", title="Stand up daily", content="At nine. Ünïcödé – ja!", slug="stand-up")
-    ask("Ripley", "inbox.submit", type="scope", title="No web page", content="The first release has none.", slug="no-page")
+    ask(
+        "Bishop",
+        "inbox.submit",
+        type="technical",
+        title="Use PostgreSQL",
+        content="Another view.",
+        slug="use-postgres",
+    )
+    ask(
+        "Ripley",
+        "inbox.submit",
+        type="process",
+        title="Stand up daily",
+        content="At nine. Ünïcödé – ja!",
+        slug="stand-up",
+    )
+    ask(
+        "Ripley",
+        "inbox.submit",
+        type="scope",
+        title="No web page",
+        content="The first release has none.",
+        slug="no-page",
+    )
     ask("Jones", "inbox.list")
     ask("Dallas", "inbox.list", status="all", type="architectural", limit=1)
     ask("Dallas", "inbox.show", ref="use-postgres")
@@ -63,8 +90,22 @@ def _inbox(ask: Ask) -> None:
 
 def _decisions(ask: Ask) -> None:
     ask("Dallas", "decisions.write", type="technical", title="Tabs", content="Indent with tabs.", slug="tabs")
-    ask("Dallas", "decisions.write", type="technical", title="Spaces", content="Indent with four blanks.", slug="spaces")
-    ask("Ripley", "decisions.write", type="technical", title="No", content="Do not indent at all.", dry_run=True)
+    ask(
+        "Dallas",
+        "decisions.write",
+        type="technical",
+        title="Spaces",
+        content="Indent with four blanks.",
+        slug="spaces",
+    )
+    ask(
+        "Ripley",
+        "decisions.write",
+        type="technical",
+        title="No",
+        content="Do not indent at all.",
+        dry_run=True,
+    )
     ask("Jones", "decisions.list", status="all", type="technical")
     ask("Jones", "decisions.show", ref="tabs")
     ask("Dallas", "decisions.edit", ref="tabs", content="Indent with tabs, always.", revision=1)
@@ -74,28 +115,68 @@ def _decisions(ask: Ask) -> None:
     ask("Dallas", "decisions.supersede", ref="tabs", by="spaces", reason="the linter wants it")
     ask("Dallas", "decisions.write", type="process", title="Meetings", content="On Mondays.", slug="meetings")
     ask("Dallas", "decisions.archive", ref="meetings", reason="nobody came")
-    ask("Dallas", "decisions.write", type="process", title="Fridays", content="Deploy on Fridays.", slug="fridays")
+    ask(
+        "Dallas",
+        "decisions.write",
+        type="process",
+        title="Fridays",
+        content="Deploy on Fridays.",
+        slug="fridays",
+    )
     ask("Dallas", "decisions.retire", ref="fridays", reason="it was wrong")
     ask("Ripley", "memories.write", type="process", content="Deploy on Fridays.", title="Fridays")
 
 
 def _memories(ask: Ask) -> None:
-    ask("Ripley", "memories.write", type="learning", content="The proxy drops bodies over 1 MB.", slug="proxy", tag=["ops"])
-    ask("Ripley", "memories.write", type="learning", content="The proxy drops bodies over 1 MB.", slug="proxy")
-    ask("Ripley", "memories.write", type="pattern", content="Retry with the same key.", slug="retry", importance="high")
-    ask("Ripley", "memories.write", type="learning", content="token = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'")
+    ask(
+        "Ripley",
+        "memories.write",
+        type="learning",
+        content="The proxy drops bodies over 1 MB.",
+        slug="proxy",
+        tag=["ops"],
+    )
+    ask(
+        "Ripley", "memories.write", type="learning", content="The proxy drops bodies over 1 MB.", slug="proxy"
+    )
+    ask(
+        "Ripley",
+        "memories.write",
+        type="pattern",
+        content="Retry with the same key.",
+        slug="retry",
+        importance="high",
+    )
+    ask(
+        "Ripley",
+        "memories.write",
+        type="learning",
+        content="token = 'ghp_0123456789abcdefghijABCDEFGHIJ012345'",
+    )
     ask("Ripley", "memories.list", type="learning")
     ask("Ripley", "memories.list", tag=["ops"], limit=1)
     ask("Ripley", "memories.show", ref="proxy")
     ask("Bishop", "memories.show", ref="proxy")
-    ask("Ripley", "memories.edit", ref="proxy", content="The proxy drops bodies over 2 MB.", tag=["ops", "net"])
+    ask(
+        "Ripley",
+        "memories.edit",
+        ref="proxy",
+        content="The proxy drops bodies over 2 MB.",
+        tag=["ops", "net"],
+    )
     ask("Ripley", "memories.tag", ref="retry", tags=["cross-team", "net"])
     ask("Ripley", "memories.untag", ref="retry", tags=["net"])
     ask("Ripley", "memories.link", ref="retry", relation="related_to", other="proxy")
     ask("Ripley", "memories.unlink", ref="retry", relation="related_to", other="proxy")
     ask("Ripley", "memories.history", ref="proxy")
     ask("Ripley", "memories.diff", ref="proxy")
-    ask("Ripley", "memories.write", type="learning", content="The proxy has been replaced by a cache.", slug="cache")
+    ask(
+        "Ripley",
+        "memories.write",
+        type="learning",
+        content="The proxy has been replaced by a cache.",
+        slug="cache",
+    )
     ask("Ripley", "memories.supersede", ref="proxy", by="cache")
     ask("Ripley", "memories.archive", ref="retry", reason="no longer needed")
     ask("Dallas", "memories.write", type="project", content="The office has two cats.", slug="cats")
@@ -108,7 +189,7 @@ def _memories(ask: Ask) -> None:
 
 def _reading(ask: Ask) -> None:
     ask("Jones", "search.search", query="postgres machines")
-    ask("Ripley", "search.search", query="proxy -nothing \"2 MB\"", status="all", proposals_too=True)
+    ask("Ripley", "search.search", query='proxy -nothing "2 MB"', status="all", proposals_too=True)
     ask("Jones", "scope.show")
     ask("Dallas", "scope.show", agent="ripley")
     ask("Ripley", "scope.show", agent="bishop")
@@ -122,7 +203,14 @@ def _reading(ask: Ask) -> None:
 
 def _sessions_and_projects(ask: Ask) -> None:
     ask("Ripley", "sessions.current")
-    ask("Ripley", "sessions.start", focus="The importer", session="s-1", issue=["#12", "#13"], summary="Begun.")
+    ask(
+        "Ripley",
+        "sessions.start",
+        focus="The importer",
+        session="s-1",
+        issue=["#12", "#13"],
+        summary="Begun.",
+    )
     ask("Ripley", "sessions.update", append="The parser is done.", issue=[])
     ask("Bishop", "sessions.start", focus="The exporter")
     ask("Jones", "sessions.current")
@@ -182,7 +270,11 @@ def _badly(ask: Ask) -> None:
     """Each operation as somebody who may not, and about something that is not there."""
     for operation in REGISTRY.all():
         values = {
-            parameter.name: ["x"] if parameter.many else parameter.choices[0] if parameter.choices else "no-such"
+            parameter.name: ["x"]
+            if parameter.many
+            else parameter.choices[0]
+            if parameter.choices
+            else "no-such"
             for parameter in operation.parameters
             if parameter.required
         }
@@ -191,7 +283,11 @@ def _badly(ask: Ask) -> None:
         if operation.access in (Access.REVIEW, Access.OPERATE):
             ask("Ripley", operation.name, **values)
         first = next(iter(operation.parameters), None)
-        if first is not None and first.name in ("ref", "id", "name", "session") and operation.name not in _MAKES:
+        if (
+            first is not None
+            and first.name in ("ref", "id", "name", "session")
+            and operation.name not in _MAKES
+        ):
             ask("Mother", operation.name, **values)
 
 

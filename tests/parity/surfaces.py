@@ -19,8 +19,9 @@ from minutebook.model.actors import Origin
 from minutebook.model.errors import MinutebookError
 from minutebook.operations.registry import REGISTRY, Operation, to_plain
 from minutebook.service import LocalClient
-from minutebook.surfaces import cli, spelling
+from minutebook.surfaces import spelling
 from minutebook.surfaces.asking import Doorkeeper, Said
+from minutebook.surfaces.cli import program as cli
 from minutebook.surfaces.remote import RemoteClient, SocketLink, UrlLink
 from minutebook.wiring import open_caller, open_service
 from tests.parity.story import PEOPLE, PROJECT
@@ -63,7 +64,9 @@ class InProcess(Surface):
         make_tokens(lambda arguments: self.ask(None, "tokens.create", **arguments))
 
     def ask(self, who: str | None, operation: str, **arguments: Any) -> Any:
-        asker = Doorkeeper(self._service, uid=os.getuid()).by_peer(os.getuid(), Said(actor=who), Origin.PYTHON)
+        asker = Doorkeeper(self._service, uid=os.getuid()).by_peer(
+            os.getuid(), Said(actor=who), Origin.PYTHON
+        )
         client = LocalClient(self._service, actor=asker.actor, origin=Origin.PYTHON, project=self._project)
         return of_client(client, operation, arguments)
 
@@ -181,7 +184,11 @@ def command_line(operation: Operation, arguments: Mapping[str, Any]) -> list[str
             options += [word for item in value for word in (flag, str(item))] or [f"--no-{parameter.name}"]
         else:
             options += [flag, str(value)]
-    return [*operation.command.split(), *options, "--", *places] if places else [*operation.command.split(), *options]
+    return (
+        [*operation.command.split(), *options, "--", *places]
+        if places
+        else [*operation.command.split(), *options]
+    )
 
 
 class Mcp(Outside):

@@ -126,7 +126,11 @@ def test_nothing_of_another_project_is_told_by_any_operation_or_error(surface: O
 def _names_something(operation: Operation) -> str | None:
     """The parameter that names what is there already, if an operation is about something."""
     first = next(iter(operation.parameters), None)
-    return None if operation.verb in MAKING or first is None or first.name not in ("ref", "id", "session", "name") else first.name
+    return (
+        None
+        if operation.verb in MAKING or first is None or first.name not in ("ref", "id", "session", "name")
+        else first.name
+    )
 
 
 def _code(answer: Any) -> str:

@@ -54,7 +54,9 @@ class Telling:
         if isinstance(value, str):
             value = value.replace(str(self.surface.home), "HOME")
             value = SHA.sub("…", SECRET.sub("SECRET", TIME.sub("TIME", value)))
-            return ULID.sub(lambda found: self._ids.setdefault(found[0].upper(), f"ID-{len(self._ids)}"), value)
+            return ULID.sub(
+                lambda found: self._ids.setdefault(found[0].upper(), f"ID-{len(self._ids)}"), value
+            )
         return value
 
 

@@ -79,7 +79,9 @@ def test_the_likeliest_have_the_most_weight_and_are_the_newest() -> None:
 
 
 def test_a_checksum_is_another_one_on_another_shelf() -> None:
-    sums = {checksums(word_key(p, r), ["login"])[0] for p in ("P", "Q", "global") for r in ("", "ripley", "ash")}
+    sums = {
+        checksums(word_key(p, r), ["login"])[0] for p in ("P", "Q", "global") for r in ("", "ripley", "ash")
+    }
     assert len(sums) == 9
     assert all(len(each) == 8 and each.isalnum() for each in sums)
 

@@ -30,10 +30,10 @@ def memory(number: int, type: Type, content: str, **more: str) -> Memory:
 def bundle(
     boundaries: list[Memory], lessons: list[Memory], limits: Limits | None = None, *, child: bool = False
 ) -> Bundle | None:
-    session = Session("S", "P", "day", "**focus** of it", ("#1",), "## Memory\n\n**core**", None, "ripley", AT, AT)
-    material = Material(
-        boundaries=boundaries, lessons=lessons, session=session, waiting=Waiting(3, 1)
+    session = Session(
+        "S", "P", "day", "**focus** of it", ("#1",), "## Memory\n\n**core**", None, "ripley", AT, AT
     )
+    material = Material(boundaries=boundaries, lessons=lessons, session=session, waiting=Waiting(3, 1))
     request = ContextRequest("P", "ripley", 7, "fix it", child=child, inbox=True)
     return compile_context(request, material, limits or Limits())
 

@@ -8,7 +8,7 @@ from typing import Any
 from minutebook.model.actors import Actor, Origin, Role
 from minutebook.model.errors import MinutebookError
 from minutebook.surfaces.asking import Asker
-from minutebook.surfaces.observing import Observer
+from minutebook.surfaces.observing.observer import Observer
 
 
 def asker(name: str = "ripley", project: str | None = None, token: str | None = None) -> Asker:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from minutebook.surfaces import daemon
-from minutebook.surfaces.places import Places
+from minutebook.surfaces.light import daemon
+from minutebook.surfaces.light.places import Places
 from tests.scenarios.program import COMMAND, Program
 
 #: Seconds within which something must have happened that is about to.

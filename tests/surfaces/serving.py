@@ -20,9 +20,9 @@ import uvloop
 from minutebook.operations import tokens
 from minutebook.settings import Settings
 from minutebook.surfaces.asking import Doorkeeper
-from minutebook.surfaces.connection import connection_class
-from minutebook.surfaces.exchange import App
-from minutebook.surfaces.http import build_app
+from minutebook.surfaces.http.app import build_app
+from minutebook.surfaces.http.connection import connection_class
+from minutebook.surfaces.http.exchange import App
 from minutebook.surfaces.reach import Reach
 from tests.houses import House
 

@@ -21,9 +21,9 @@ from minutebook.model.actors import Origin
 from minutebook.operations import tokens
 from minutebook.settings import load
 from minutebook.surfaces.asking import Asker, Doorkeeper
-from minutebook.surfaces.connection import connection_class
-from minutebook.surfaces.exchange import App
-from minutebook.surfaces.http import build_app
+from minutebook.surfaces.http.app import build_app
+from minutebook.surfaces.http.connection import connection_class
+from minutebook.surfaces.http.exchange import App
 from minutebook.surfaces.mcp import mcp_app, serve_stdio
 from minutebook.surfaces.mcp.server import Conversation, Visitor
 from minutebook.surfaces.reach import Reach

@@ -17,7 +17,7 @@ import pytest
 import sample_house
 
 from minutebook.model.errors import MinutebookError
-from minutebook.surfaces.cli import Answer, CallerOptions, run
+from minutebook.surfaces.cli.program import Answer, CallerOptions, run
 from minutebook.surfaces.surface import render
 
 HERE = Path(__file__).parent
@@ -195,7 +195,7 @@ def test_a_text_that_cannot_be_read_is_a_clear_error(
     assert "write @@" in say("inbox", "submit", "t", "@none").err
     assert "directory" in say("inbox", "submit", "t", f"@{tmp_path}").err
     assert "not UTF-8" in say("inbox", "submit", "t", f"@{tmp_path}/bytes").err
-    monkeypatch.setattr("minutebook.surfaces.commands.LARGEST_TEXT", 2)
+    monkeypatch.setattr("minutebook.surfaces.cli.commands.LARGEST_TEXT", 2)
     assert say("inbox", "submit", "t", f"@{tmp_path}/bytes").code == 7
 
 
@@ -378,7 +378,7 @@ def test_help_and_json_import_neither_rich_nor_pydantic() -> None:
         done = apart(*words, flags=["-X", "importtime"])
         assert done.returncode == 0
         imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-        assert "minutebook.surfaces.output" in imported
+        assert "minutebook.surfaces.cli.output" in imported
         assert {
             name for name in imported if name.split(".")[0] in ("rich", "pydantic", "pydantic_core")
         } == set()
@@ -470,7 +470,7 @@ def test_the_surface_file_spells_every_operation_on_every_surface() -> None:
 
 
 def test_a_refusal_of_the_caller_is_printed_like_every_error(capsys: pytest.CaptureFixture[str]) -> None:
-    from minutebook.surfaces.cli import build_cli
+    from minutebook.surfaces.cli.program import build_cli
 
     def refuse(options: CallerOptions) -> Any:
         raise MinutebookError("ledger_busy", "another process owns the ledger", owner={"pid": 7, "host": "h"})

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.model.errors import MinutebookError
-from minutebook.surfaces import merging
-from minutebook.surfaces.connect import _told
-from minutebook.surfaces.hosts import HOSTS, Wanted, is_our_hook
-from minutebook.surfaces.setting_up import Plan, Setup, set_up
+from minutebook.surfaces.cli.connect import _told
+from minutebook.surfaces.hosts import merging
+from minutebook.surfaces.hosts.known import HOSTS, Wanted, is_our_hook
+from minutebook.surfaces.hosts.setting_up import Plan, Setup, set_up
 from tests.scenarios.program import Program
 
 GOLDENS = Path(__file__).parent / "host_goldens"
@@ -401,7 +401,9 @@ def test_in_a_project_the_files_name_no_path_of_this_machine(program: Program) -
 def test_over_http_the_address_is_that_of_the_service_and_the_token_stays_out(program: Program) -> None:
     (one,) = program.ok("connect", "codex", "--transport", "http", MINUTEBOOK_PORT="8700")
     assert 'url = "http://127.0.0.1:8700/mcp"' in one["text"]
-    (one,) = program.ok("connect", "codex", "--transport", "http", MINUTEBOOK_SERVICE_URL="https://x.example/mb/")
+    (one,) = program.ok(
+        "connect", "codex", "--transport", "http", MINUTEBOOK_SERVICE_URL="https://x.example/mb/"
+    )
     assert 'url = "https://x.example/mb/mcp"' in one["text"]
     run = program.home / "run"
     run.mkdir(parents=True, mode=0o700)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from minutebook.model.errors import MinutebookError
-from minutebook.surfaces.crew import Crew
+from minutebook.surfaces.http.crew import Crew
 
 
 @pytest.fixture

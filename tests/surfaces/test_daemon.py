@@ -13,9 +13,9 @@ import pytest
 
 from minutebook.model.errors import MinutebookError
 from minutebook.settings import load
-from minutebook.surfaces import daemon
-from minutebook.surfaces.pausing import paused
-from minutebook.surfaces.places import Places, places_of
+from minutebook.surfaces.light import daemon
+from minutebook.surfaces.light.places import Places, places_of
+from minutebook.surfaces.running.pausing import paused
 from tests.surfaces.services import Served, alive, serving_processes, until
 
 
@@ -79,7 +79,7 @@ def test_the_environment_is_read_as_the_settings_read_it(environ: dict[str, str]
 def test_importing_it_costs_no_more_than_the_standard_library() -> None:
     script = (
         "import sys\nbefore = set(sys.modules)\n"
-        "from minutebook.surfaces import daemon, places\n"
+        "from minutebook.surfaces.light import daemon, places\n"
         "print(*sorted(name for name in set(sys.modules) - before if name.partition('.')[0] == 'minutebook'))\n"
         "print(*sorted({'dataclasses', 'json', 'pathlib', 'subprocess', 'asyncio', 'http'} & set(sys.modules)))"
     )
@@ -88,8 +88,9 @@ def test_importing_it_costs_no_more_than_the_standard_library() -> None:
     assert ours.split() == [
         "minutebook",
         "minutebook.surfaces",
-        "minutebook.surfaces.daemon",
-        "minutebook.surfaces.places",
+        "minutebook.surfaces.light",
+        "minutebook.surfaces.light.daemon",
+        "minutebook.surfaces.light.places",
     ]
     assert heavy == ""
 

@@ -15,8 +15,8 @@ import pytest
 from minutebook.ledger.database import open_database
 from minutebook.model.errors import MinutebookError
 from minutebook.settings import Settings
-from minutebook.surfaces.commands import CallerOptions
-from minutebook.surfaces.doctor import diagnose
+from minutebook.surfaces.cli.commands import CallerOptions
+from minutebook.surfaces.cli.doctor import diagnose
 from minutebook.wiring import SCHEMA, open_for_doctor, open_service, utc_now
 from tests.scenarios.program import Program
 

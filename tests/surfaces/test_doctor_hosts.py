@@ -14,11 +14,11 @@ import pytest
 import minutebook
 from minutebook.model.system import Finding
 from minutebook.settings import Settings, load
-from minutebook.surfaces import daemon, receipts
-from minutebook.surfaces.doctor_hosts import Look, host_findings
-from minutebook.surfaces.doctor_service import hook_findings, service_findings
-from minutebook.surfaces.hosts import HOSTS
-from minutebook.surfaces.places import Places
+from minutebook.surfaces.cli.doctor_hosts import Look, host_findings
+from minutebook.surfaces.cli.doctor_service import hook_findings, service_findings
+from minutebook.surfaces.hosts.known import HOSTS
+from minutebook.surfaces.light import daemon, receipts
+from minutebook.surfaces.light.places import Places
 from tests.scenarios.program import COMMAND, Program
 from tests.surfaces.service_process import serving
 
@@ -82,7 +82,7 @@ def test_a_service_of_another_version_is_told(program: Program, monkeypatch: pyt
 def test_a_service_that_takes_connections_and_never_answers_is_told_and_not_waited_for(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minutebook.surfaces.doctor_service._PATIENCE", 0.2)
+    monkeypatch.setattr("minutebook.surfaces.cli.doctor_service._PATIENCE", 0.2)
     places = Places(str(program.home))
     lock = daemon.take_lock(places)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
@@ -241,7 +241,7 @@ def test_an_entry_that_does_not_work_is_told_with_its_reason(program: Program, t
 def test_a_server_that_does_not_say_hello_is_told(
     script: str, said: str, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("minutebook.surfaces.doctor_hosts._PATIENCE", 0.5)
+    monkeypatch.setattr("minutebook.surfaces.cli.doctor_hosts._PATIENCE", 0.5)
     file = tmp_path / "server"
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o700)

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from minutebook.operations.registry import REGISTRY
-from minutebook.surfaces.commands import Act, Invocation
+from minutebook.surfaces.cli.commands import Act, Invocation
 
 #: Commands whose module is the surface's own business are tested with it.
 EXAMPLES = [

@@ -13,7 +13,7 @@ import pytest
 from minutebook.model.actors import Role
 from minutebook.operations import actors, memories
 from minutebook.operations import tokens as passes
-from minutebook.surfaces import following
+from minutebook.surfaces.http import following
 from tests.houses import House
 from tests.surfaces.serving import Served, exchange
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minutebook.model.system import Coverage, Health, Jobs, Mirror, Owner, Queue, Uptime
-from minutebook.surfaces.glance import health
+from minutebook.surfaces.cli.glance import health
 
 WELL = Health(
     state="ok", findings=(), about="the whole ledger", engine="sqlite", version="3.54.1", where="/h/ledger.db",

@@ -17,7 +17,7 @@ import pytest
 from minutebook.model.errors import MinutebookError
 from minutebook.operations.registry import REGISTRY
 from minutebook.surfaces import spelling
-from minutebook.surfaces.guarding import Rates
+from minutebook.surfaces.http.guarding import Rates
 from tests.conftest import Clock
 from tests.houses import House
 from tests.surfaces.serving import Reply, Served, exchange, read_reply

@@ -26,8 +26,8 @@ from minutebook.files import workspace
 from minutebook.model.errors import MinutebookError
 from minutebook.model.hooks import HookEvent
 from minutebook.settings import Settings
-from minutebook.surfaces import daemon, here, hook, hook_shapes, receipts
-from minutebook.surfaces.places import Places
+from minutebook.surfaces.light import daemon, here, hook, hook_shapes, receipts
+from minutebook.surfaces.light.places import Places
 from tests.scenarios.program import Program
 from tests.surfaces.service_process import serving
 

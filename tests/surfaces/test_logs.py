@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from minutebook.model.errors import MinutebookError
-from minutebook.surfaces import logs
-from minutebook.surfaces.logs import Lines, LogFile, RequestLog, open_log
-from minutebook.surfaces.observing import Observer
+from minutebook.surfaces.observing import logs
+from minutebook.surfaces.observing.logs import Lines, LogFile, RequestLog, open_log
+from minutebook.surfaces.observing.observer import Observer
 from tests.surfaces.accounting import ask, asker
 
 ULID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -238,7 +238,7 @@ def test_what_cannot_be_written_costs_nobody_their_request_and_is_counted(tmp_pa
 def test_what_the_process_prints_follows_the_file_also_after_it_was_put_aside(tmp_path: Path) -> None:
     script = """
 import logging, os, sys
-from minutebook.surfaces import logs
+from minutebook.surfaces.observing import logs
 logs.LARGEST = 300
 logger = logging.getLogger("minutebook.test")
 file = logs.LogFile(sys.argv[1], stdio=True, largest=300)

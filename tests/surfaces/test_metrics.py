@@ -16,10 +16,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from minutebook.model.errors import MinutebookError
 from minutebook.operations import inbox, memories
 from minutebook.settings import Settings
-from minutebook.surfaces import metrics
 from minutebook.surfaces.asking import Doorkeeper
-from minutebook.surfaces.metrics import Tally
-from minutebook.surfaces.observing import Observer
+from minutebook.surfaces.observing import metrics
+from minutebook.surfaces.observing.metrics import Tally
+from minutebook.surfaces.observing.observer import Observer
 from minutebook.surfaces.reach import Reach
 from tests.conftest import Clock
 from tests.houses import House

@@ -10,7 +10,7 @@ import pytest
 from minutebook.model.errors import MinutebookError
 from minutebook.operations import memories
 from minutebook.operations.registry import REGISTRY
-from minutebook.surfaces.observing import GONE, Observation, Observer
+from minutebook.surfaces.observing.observer import GONE, Observation, Observer
 from tests.houses import House
 from tests.surfaces.accounting import ask, asker
 

@@ -18,7 +18,8 @@ import pytest
 from minutebook.model.errors import CODES, HTTP_STATUS
 from minutebook.operations import inbox, memories
 from minutebook.operations.registry import REGISTRY, Access
-from minutebook.surfaces import docs_page, openapi, samples, spelling
+from minutebook.surfaces import spelling
+from minutebook.surfaces.http import docs_page, openapi, samples
 from tests.houses import House
 from tests.surfaces.serving import Served
 

@@ -29,9 +29,9 @@ from minutebook.model.paging import Page
 from minutebook.model.projects import Project, ProjectView
 from minutebook.model.search import Found, Hit, State
 from minutebook.model.verdicts import Blocked, Op, Outcome, Reverted
-from minutebook.surfaces import output, tables
-from minutebook.surfaces.cli import run
-from minutebook.surfaces.output import Screen
+from minutebook.surfaces.cli import output, tables
+from minutebook.surfaces.cli.output import Screen
+from minutebook.surfaces.cli.program import run
 
 HERE = Path(__file__).parent
 Printed = Callable[..., str]
@@ -331,7 +331,7 @@ def test_a_new_decision_names_what_it_supersedes_and_an_act_names_what_was_super
 def test_every_table_and_headline_fits_a_type_of_the_model() -> None:
     kinds: dict[str, type] = {}
     packages = (minutebook.model, minutebook.surfaces)  # the answers of init and doctor are the surface's own
-    for found in (f for p in packages for f in pkgutil.iter_modules(p.__path__, p.__name__ + ".")):
+    for found in (f for p in packages for f in pkgutil.walk_packages(p.__path__, p.__name__ + ".")):
         kinds |= {name: kind for name, kind in vars(importlib.import_module(found.name)).items()
                   if isinstance(kind, type) and dataclasses.is_dataclass(kind)}  # fmt: skip
     for name, table in tables.TABLES.items():
@@ -345,4 +345,6 @@ def test_every_table_and_headline_fits_a_type_of_the_model() -> None:
     for name, headline in tables.HEADLINES.items():
         assert name in kinds
         fields = {field.name for field in dataclasses.fields(kinds[name])}
-        assert all(also in fields or isinstance(vars(kinds[name]).get(also), property) for also in headline.also)
+        assert all(
+            also in fields or isinstance(vars(kinds[name]).get(also), property) for also in headline.also
+        )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from minutebook.model.errors import MinutebookError
-from minutebook.surfaces.observing import Observer
-from minutebook.surfaces.presence import MOST_VISITORS, Attendance
+from minutebook.surfaces.observing.observer import Observer
+from minutebook.surfaces.observing.presence import MOST_VISITORS, Attendance
 from tests.surfaces.accounting import ask, asker
 
 SINCE = "2026-01-01T00:00:00.000000Z"

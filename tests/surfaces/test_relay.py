@@ -18,7 +18,7 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from minutebook.surfaces.relay import Relay, _Lines
+from minutebook.surfaces.light.relay import Relay, _Lines
 from tests.surfaces.services import COMMAND, Served, alive, serving_processes, until
 from tests.surfaces.talking import ERAS, talk
 
@@ -339,7 +339,7 @@ def test_a_host_that_does_not_read_gets_everything_later(program: Served) -> Non
 def test_it_imports_the_standard_library_alone_and_little_of_it() -> None:
     script = (
         "import sys; before = set(sys.modules)\n"
-        "from minutebook.surfaces import relay, daemon, places, here\n"
+        "from minutebook.surfaces.light import relay, daemon, places, here\n"
         "print(*sorted(name for name in set(sys.modules) - before))"
     )
     done = subprocess.run(
@@ -359,8 +359,8 @@ def test_it_imports_the_standard_library_alone_and_little_of_it() -> None:
     }
     assert loaded - {"minutebook"} <= set(sys.stdlib_module_names) | {"_json"}
     assert ours == {
-        "minutebook.surfaces", "minutebook.surfaces.relay", "minutebook.surfaces.daemon",
-        "minutebook.surfaces.places", "minutebook.surfaces.here",
+        "minutebook.surfaces", "minutebook.surfaces.light", "minutebook.surfaces.light.relay", "minutebook.surfaces.light.daemon",
+        "minutebook.surfaces.light.places", "minutebook.surfaces.light.here",
     }  # fmt: skip
 
 

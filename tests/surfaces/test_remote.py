@@ -248,7 +248,7 @@ def breaking(served: Served, tmp_path: Path) -> Iterator[Callable[..., tuple[Bre
     closed: list[RemoteClient] = []
 
     def make(breaks: int, project: str, **more: Any) -> tuple[Breaking, RemoteClient]:
-        from minutebook.surfaces.places import Places
+        from minutebook.surfaces.light.places import Places
 
         places = Places(str(tmp_path / "front"))
         places.make()

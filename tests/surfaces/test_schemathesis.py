@@ -20,7 +20,7 @@ from minutebook.model.errors import HTTP_STATUS
 from minutebook.operations import decisions, inbox, memories, sessions, tombstones, verdicts
 from minutebook.operations import tokens as passes
 from minutebook.policy.limits import Limits
-from minutebook.surfaces import openapi
+from minutebook.surfaces.http import openapi
 from tests.conftest import Clock
 from tests.houses import House
 from tests.surfaces.serving import Served

@@ -20,7 +20,7 @@ import pytest
 from minutebook import connect
 from minutebook.model.errors import MinutebookError
 from minutebook.operations import memories, projects
-from minutebook.surfaces import daemon
+from minutebook.surfaces.light import daemon
 from tests.scenarios.program import finished
 from tests.surfaces.services import COMMAND, SOON, Served, alive, serving_processes, until
 

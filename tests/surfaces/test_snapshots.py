@@ -12,7 +12,7 @@ import pytest
 from minutebook.ledger import events
 from minutebook.ledger.database import Tx
 from minutebook.operations import memories
-from minutebook.surfaces.snapshots import Snapshots
+from minutebook.surfaces.http.snapshots import Snapshots
 from tests.conftest import Clock
 from tests.houses import House
 

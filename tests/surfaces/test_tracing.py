@@ -17,8 +17,8 @@ from opentelemetry.trace import SpanKind, StatusCode
 from minutebook.model.errors import MinutebookError
 from minutebook.operations import memories
 from minutebook.operations.registry import REGISTRY
-from minutebook.surfaces.observing import Observer
-from minutebook.surfaces.tracing import Tracing
+from minutebook.surfaces.observing.observer import Observer
+from minutebook.surfaces.observing.tracing import Tracing
 from tests.houses import House
 from tests.surfaces.accounting import ask, asker
 
@@ -157,8 +157,8 @@ def test_without_an_sdk_nothing_is_recorded_and_it_costs_next_to_nothing() -> No
 def test_without_an_sdk_opentelemetry_is_not_even_imported() -> None:
     script = """
 import sys
-from minutebook.surfaces.observing import Observer
-from minutebook.surfaces.tracing import Tracing
+from minutebook.surfaces.observing.observer import Observer
+from minutebook.surfaces.observing.tracing import Tracing
 with Observer(Tracing({})).request("http", "inbox.list", {"traceparent": "x"}) as seen:
     seen.status(200)
 print([name for name in sys.modules if name.startswith("opentelemetry")])

@@ -54,7 +54,10 @@ def parse_basic_memory(document: Document, path: str) -> Parsed:
             drafts.append(_observation(number, found, title, base, date))
         elif _RELATION.match(line):
             kinds[number] = Kind.LINK
-    drafts += _prose(document, below, drafts, kinds, title, base, date)
+    taken = {draft.first for draft in drafts} | set(kinds) | document.heading_lines
+    for first, last in _prose(document, below, taken):
+        text = trimmed(document.lines[first : last + 1])
+        drafts.append(Draft(first, last, title, text, Type.ARTIFACT, Certainty.GUESSED, date=date, tags=base))
     drafts.sort(key=lambda draft: draft.first)
     return assemble(document, Dialect.BASIC_MEMORY, drafts, kinds=kinds)
 
@@ -75,27 +78,15 @@ def _observation(
     )  # fmt: skip
 
 
-def _prose(
-    document: Document,
-    below: int,
-    drafts: list[Draft],
-    kinds: dict[int, Kind],
-    title: str,
-    base: tuple[str, ...],
-    date: str | None,
-) -> list[Draft]:
+def _prose(document: Document, below: int, taken: set[int]) -> list[tuple[int, int]]:
     """What stands between headings, observations and relations, each stretch an entry of the note."""
-    taken = {draft.first for draft in drafts} | set(kinds) | {heading.line for heading in document.headings}
-    found: list[Draft] = []
+    found: list[tuple[int, int]] = []
     first: int | None = None
     for number in range(below, len(document.lines) + 1):
         outside = number == len(document.lines) or number in taken
         if not outside and first is None and not document.is_blank(number) and not document.is_rule(number):
             first = number
         elif outside and first is not None:
-            text = trimmed(document.lines[first:number])
-            found.append(
-                Draft(first, number - 1, title, text, Type.ARTIFACT, Certainty.GUESSED, date=date, tags=base)
-            )
+            found.append((first, number - 1))
             first = None
     return found

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from minutebook.service import Service
 from minutebook.settings import Settings
 from minutebook.surfaces.asking import Doorkeeper
-from minutebook.surfaces.crew import Crew
-from minutebook.surfaces.observing import Observer
+from minutebook.surfaces.http.crew import Crew
+from minutebook.surfaces.observing.observer import Observer
 from minutebook.surfaces.waking import Waking
 
 

@@ -24,8 +24,9 @@ from minutebook.client import Client
 from minutebook.model.errors import CODES, MinutebookError, Refusal
 from minutebook.operations.parameters import unwrap
 from minutebook.operations.registry import Access, Operation, from_plain
-from minutebook.surfaces import daemon, spelling
-from minutebook.surfaces.places import Places
+from minutebook.surfaces import spelling
+from minutebook.surfaces.light import daemon
+from minutebook.surfaces.light.places import Places
 
 #: Seconds in which a broken connection is made again, and what was asked is asked again.
 RETRY_SECONDS = 30.0

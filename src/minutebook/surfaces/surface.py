@@ -19,9 +19,9 @@ from minutebook.model.errors import CODES, EXIT_CODES, HTTP_STATUS
 from minutebook.operations.parameters import Parameter, spell
 from minutebook.operations.plain import to_plain
 from minutebook.operations.registry import REGISTRY, Operation, Registry
-from minutebook.surfaces import help as teaching
 from minutebook.surfaces import spelling
-from minutebook.surfaces.commands import GLOBAL_OPTIONS
+from minutebook.surfaces.cli import help as teaching
+from minutebook.surfaces.cli.commands import GLOBAL_OPTIONS
 
 FILE = Path("docs") / "SURFACE.txt"
 

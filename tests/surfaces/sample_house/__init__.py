@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from minutebook.operations.registry import Operation, Registry
-from minutebook.surfaces.cli import CallerOptions, Program, build_cli
+from minutebook.surfaces.cli.program import CallerOptions, Program, build_cli
 
 registry = Registry(
     {

@@ -18,9 +18,9 @@ from minutebook.model.actors import Origin
 from minutebook.model.errors import MinutebookError
 from minutebook.operations.plain import to_plain
 from minutebook.surfaces.asking import Asker, Said
-from minutebook.surfaces.credentials import asker_of
-from minutebook.surfaces.exchange import REQUEST, App, Receive, Request, Scope, Send, failure
-from minutebook.surfaces.peers import peer_of
+from minutebook.surfaces.http.credentials import asker_of
+from minutebook.surfaces.http.exchange import REQUEST, App, Receive, Request, Scope, Send, failure
+from minutebook.surfaces.http.peers import peer_of
 from minutebook.surfaces.reach import Reach
 
 if TYPE_CHECKING:

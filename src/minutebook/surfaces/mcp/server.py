@@ -34,11 +34,11 @@ from minutebook.model.actors import Origin
 from minutebook.model.errors import MinutebookError
 from minutebook.operations.registry import REGISTRY, Access, Operation, to_plain
 from minutebook.surfaces.asking import Asker
-from minutebook.surfaces.bounds import bounded
-from minutebook.surfaces.crew import settle
+from minutebook.surfaces.http.bounds import bounded
+from minutebook.surfaces.http.crew import settle
 from minutebook.surfaces.mcp import prompts, resources, tools, wire
 from minutebook.surfaces.mcp.changes import Changes
-from minutebook.surfaces.observing import Observation
+from minutebook.surfaces.observing.observer import Observation
 from minutebook.surfaces.reach import Reach
 
 T = TypeVar("T")

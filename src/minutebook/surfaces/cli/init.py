@@ -1,0 +1,177 @@
+"""`minutebook init`: bind a directory to a project.
+
+It is a command and not an operation, because the file it writes lies with the caller, wherever the ledger is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from minutebook.files.workspace import Binding
+    from minutebook.model.projects import Project
+    from minutebook.surfaces.cli.commands import Answer, Caller, Invocation, OpenCaller
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What init did."""
+
+    project: str
+    id: str
+    directory: str
+    file: str
+    #: created, joined (the file travelled here, the project is new to this ledger), or known
+    outcome: str
+    #: other directories of this machine with the same id
+    also_at: tuple[str, ...]
+    advice: str
+
+
+#: A new project's id, and the time.
+Stamp = Callable[[], tuple[str, str]]
+
+
+def init_command(open_caller: OpenCaller, stamp: Stamp) -> click.Command:
+    from minutebook.surfaces.cli.commands import Answer, Invocation, global_options
+
+    @click.command(
+        "init",
+        short_help="Bind this directory to a project",
+        help=(
+            "Bind a directory to a project.\n\n"
+            "Writes .minutebook/workspace.toml with the project's id. Commit that file: clones, worktrees and "
+            "moved directories keep their memory. Where the file exists already, its project is taken into "
+            "this ledger if it is new here; the file itself is never changed.\n\n"
+            "Examples:\n\n\b\n"
+            "  minutebook init\n"
+            '  minutebook init ~/src/checkout --name "Checkout service"'
+        ),
+        context_settings={"help_option_names": ["-h", "--help"]},
+        params=[
+            click.Argument(["directory"], required=False, default="."),
+            click.Option(["--name"], help="What to call the project; the directory's name if not given."),
+            *global_options(),
+        ],
+    )
+    @click.pass_context
+    def init(ctx: click.Context, directory: str, name: str | None) -> Answer:
+        invocation = ctx.find_object(Invocation) or Invocation()
+        return Answer(_init(open_caller, stamp, invocation, Path(directory), name))
+
+    return init
+
+
+def _init(
+    open_caller: OpenCaller, stamp: Stamp, invocation: Invocation, directory: Path, name: str | None
+) -> Bound:
+    from minutebook.files import workspace
+    from minutebook.model.errors import MinutebookError
+
+    root = directory.expanduser().resolve()
+    if not root.is_dir():
+        raise MinutebookError("invalid_input", f"{directory} is not a directory.", path=str(root))
+    binding = workspace.find(root)
+    if binding is not None and name is not None:
+        raise MinutebookError(
+            "exists",
+            f"{binding.root} is bound already, as {binding.name!r}.",
+            hint="minutebook projects edit renames a project",
+            path=str(binding.file),
+        )
+    # The built-in project: the one of this directory may not be in the ledger yet.
+    with open_caller(replace(invocation.options, project="global")) as caller:
+        return _bind(caller, stamp, root, binding, name)
+
+
+def _bind(caller: Caller, stamp: Stamp, root: Path, binding: Binding | None, name: str | None) -> Bound:
+    import socket
+
+    from minutebook.files import workspace
+    from minutebook.model.text import check_name, one_line
+    from minutebook.operations.registry import REGISTRY
+
+    outcome = "known"
+    if binding is None:
+        # The file comes first: if we die in between, the next init finds it and goes on with the same id.
+        # So its name must be one that the ledger will take.
+        called = check_name(name, "project") if name is not None else _name_from(root.name)
+        id, now = stamp()
+        binding = workspace.create(root, project=id, name=called, created_at=now)
+        outcome = "created"
+    project = _find(caller, binding.project)
+    if project is None:
+        called = one_line(binding.name) or binding.root.name
+        project = caller.invoke(
+            REGISTRY.get("projects.create"), {"name": called, "id": binding.project}, None
+        )
+        outcome = "joined" if outcome == "known" else outcome
+    host = socket.gethostname()
+    seen = caller.invoke(
+        REGISTRY.get("projects.see"), {"path": str(binding.root), "host": host, "ref": project.id}, None
+    )
+    others = tuple(
+        place.path
+        for place in seen.items
+        if place.host == host and place.path != str(binding.root) and _still_bound(place.path, project.id)
+    )
+    return Bound(
+        project=project.slug,
+        id=project.id,
+        directory=str(binding.root),
+        file=str(binding.file),
+        outcome=outcome,
+        also_at=others,
+        advice=_advice(outcome, others),
+    )
+
+
+def _name_from(directory: str) -> str:
+    """A name that a project may have, from that of its directory."""
+    from minutebook.model.errors import MinutebookError
+    from minutebook.model.text import MAX_NAME, check_name
+
+    kept = "".join(char if char.isalnum() or char in "._@+-" else " " for char in directory)
+    try:
+        return check_name(" ".join(kept.split())[:MAX_NAME], "project")
+    except MinutebookError:
+        return "project"  # nothing of it can be shown plainly
+
+
+def _find(caller: Caller, id: str) -> Project | None:
+    from minutebook.model.errors import MinutebookError
+    from minutebook.operations.registry import REGISTRY
+
+    try:
+        return caller.invoke(REGISTRY.get("projects.show"), {"ref": id}, None).project
+    except MinutebookError as error:
+        if error.code != "not_found":
+            raise
+        return None
+
+
+def _still_bound(path: str, project: str) -> bool:
+    from minutebook.files import workspace
+    from minutebook.model.errors import MinutebookError
+
+    file = Path(path) / workspace.FOLDER / workspace.NAME
+    try:
+        return file.exists() and workspace.read(file).project == project
+    except (MinutebookError, OSError):
+        return False  # what cannot be read is no second binding; doctor reports the file itself
+
+
+def _advice(outcome: str, others: tuple[str, ...]) -> str:
+    if others:
+        return (
+            "the same project id was seen at another path too: right for a clone or worktree; "
+            "for a copy that is a project of its own, remove its workspace.toml and run init there"
+        )
+    if outcome == "created":
+        return "commit .minutebook/workspace.toml, then: minutebook actors add NAME, minutebook inbox submit --help"
+    return "see what is there: minutebook decisions list, minutebook inbox list"

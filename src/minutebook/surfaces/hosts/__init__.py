@@ -1,0 +1,1 @@
+"""The programs that agents live in, and their configuration files."""

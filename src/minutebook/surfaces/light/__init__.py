@@ -1,0 +1,1 @@
+"""What must start within milliseconds: the standard library alone."""

@@ -1,0 +1,1 @@
+"""What is told of requests: counts, traces, the log, who was seen."""
