@@ -18,6 +18,7 @@ from minutebook.model.actors import Actor, Origin, Role, rank
 from minutebook.model.errors import MinutebookError, Refusal
 from minutebook.model.ids import is_ulid
 from minutebook.model.projects import Project
+from minutebook.model.runs import CURRENT
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.text import fold_name
 from minutebook.model.tokens import Grant, NewToken, digest_of
@@ -361,10 +362,17 @@ def authorise(actor: Actor, operation: Operation) -> None:
 
 
 def _in_run(tx: Tx, caller: Caller, operation: Operation) -> Caller:
-    """The caller, with the run that its write belongs to: an open one of this agent and project, or none."""
+    """The caller, with the run that its write belongs to: an open one of this agent and project, or none.
+
+    `current` is the caller's newest open run, if there is one: for whoever cannot say it anew with each write.
+    """
     given = caller.run
     if given is None or operation.access is Access.READ or operation.noun in _RUNLESS:
         return caller
+    if given.strip().casefold() == CURRENT:
+        project = None if caller.project is None else caller.project.id
+        found = [] if project is None else runs.open_of(tx, project, caller.actor.id, limit=1)
+        return replace(caller, run=found[0].id if found else None)
     id = given.strip().upper()
     run = tx.remember(("run", id), lambda: runs.get(tx, id))
     if run is None or caller.project is None or run.project != caller.project.id:

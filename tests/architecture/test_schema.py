@@ -17,7 +17,7 @@ from minutebook.wiring import SCHEMA
 from tests.conftest import Clock
 from tests.postgres import Cluster
 
-ONLY_POSTGRES_COLUMNS = {("texts", "words")}
+ONLY_POSTGRES_COLUMNS = {("texts", "words"), ("shelves", "held")}
 ONLY_POSTGRES_INDEXES = {"texts_words", "shelves_words"}
 #: SQLite's full-text indexes and the tables in which they keep themselves; and the one of its row numbers.
 ONLY_SQLITE_TABLES = re.compile(r"(fulltext|shelf_words)(_\w+)?|sqlite_\w+")

@@ -117,9 +117,10 @@ def found_in(database: Database) -> dict[str, Any]:
     sound = "ok"
     if database.dialect.name == "sqlite":
         with database.read() as tx:
-            # FTS5 checks the index as this connection saw it last, and calls newer pages damaged; a query
+            # FTS5 checks an index as this connection saw it last, and calls newer pages damaged; a query
             # makes it look again.
-            tx.all("SELECT rowid FROM fulltext WHERE fulltext MATCH 'nothing'")
+            for index in ("fulltext", "shelf_words"):
+                tx.all(f"SELECT rowid FROM {index} WHERE {index} MATCH 'nothing'")
             row = tx.one("PRAGMA integrity_check")
             sound = "nothing" if row is None else str(next(iter(row.values())))
     return {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +16,14 @@ from tests.operations.asking import code
 
 
 @pytest.fixture
-def ship(house: House, tmp_path: Path) -> Iterator[tuple[House, Path]]:
+def ship(house: House, tmp_path: Path) -> tuple[House, Path]:
     """A house whose callers work in a workspace of the project."""
     root = tmp_path / "ship"
     root.mkdir()
     workspace.create(root, project=house.project, name="Nostromo", created_at="2026-01-01T00:00:00.000000Z")
     (root / "app.py").write_text("one\ntwo\nthree\nfour\n")
     object.__setattr__(house.service.world, "witness", Workspaces())
-    yield house, root
+    return house, root
 
 
 def at_work(house: House, root: Path, who: str = "Ripley", **more: Any) -> LocalClient:

@@ -255,7 +255,7 @@ def test_a_write_belongs_to_the_run_that_it_names(house: House) -> None:
     assert sorted(kinds) == ["memory.added", "proposal.submitted", "run.started", "session.started"]
 
 
-@pytest.mark.parametrize("given", ["run-1", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "' OR 1=1 --", "current"])
+@pytest.mark.parametrize("given", ["run-1", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "' OR 1=1 --"])
 def test_a_write_in_an_unknown_run_is_refused_and_says_so(house: House, given: str) -> None:
     error = refusal(house.as_("Ripley", run=given), memories.write, type="learning", content="Lost.")
     assert error.code == "not_found"
@@ -277,6 +277,19 @@ def test_a_write_in_a_run_of_somebody_else_of_elsewhere_or_of_the_past_is_refuse
     abandoned = house.ripley(runs.start).id
     house.ripley(runs.abandon, ref=abandoned)
     assert code(house.as_("Ripley", run=abandoned), inbox.submit, title="x", **write) == "bad_transition"
+
+
+def test_who_says_current_writes_in_their_newest_open_run_if_they_have_one(house: House) -> None:
+    inside = house.as_("Ripley", run="Current")
+    house.bishop(runs.start)
+    outside = inside(memories.write, type="learning", content="Found outside of a run.")
+    assert house.ripley(verdicts.show, id=outside.verdict).run is None
+    house.ripley(runs.start)
+    newest = inside(runs.start).id
+    done = inside(memories.write, type="learning", content="Doors close from the inside.")
+    assert house.ripley(verdicts.show, id=done.verdict).run == newest
+    inside(inbox.submit, type="pattern", title="Doors", content="Knock before a door is opened.", slug="doors")
+    assert [one.slug for one in inside(runs.finish, ref="current").promoted] == ["doors"]
 
 
 def test_an_ended_run_keeps_nobody_from_reading_or_from_hearing_its_report_again(house: House) -> None:

@@ -39,6 +39,7 @@ def tell(ask: Ask, home: Path) -> None:
     _reading(ask)
     _sessions_and_projects(ask)
     _people(ask)
+    _runs(ask)
     _undoing(ask)
     _house(ask, home)
     _badly(ask)
@@ -244,6 +245,26 @@ def _people(ask: Ask) -> None:
     ask("Ripley", "hooks.receive", event="session-start", host="claude-code", session="abc", cwd="/somewhere")
 
 
+def _runs(ask: Ask) -> None:
+    ask("Mother", "agents.add", name="Kane", charter="You look into eggs.")
+    ask("Jones", "agents.show", name="kane")
+    ask("Ripley", "context.context", task="the proxy drops bodies")
+    ask("Dallas", "context.context", agent="bishop", inbox=True)
+    ask("Dallas", "context.context", child=True, as_of="9")
+    ask("Dallas", "context.diff", before="agent:ripley", after="agent:bishop")
+    run = ask("Ripley", "runs.start", task="look at the cache")["run"]["id"]
+    ask("Ripley", "runs.current")
+    ask("Ripley", "runs.reload", ref=run)
+    ask("Ripley", "runs.show", ref=run)
+    ask("Jones", "runs.list", status="open")
+    ask("Ripley", "memories.seen", ref="cache")
+    ask("Dallas", "memories.verify", ref=["we-use-postgresql", "use-postgres"])
+    ask("Ripley", "runs.finish", ref=run, outcome="completed", summary="Looked.")
+    ask("Ripley", "runs.finish", ref=run, outcome="completed", summary="Looked.")
+    given_up = ask("Bishop", "runs.start")["run"]["id"]
+    ask("Bishop", "runs.abandon", ref=given_up)
+
+
 def _undoing(ask: Ask) -> None:
     wrote = ask("Bishop", "memories.write", type="learning", content="Undo me, please.", slug="undo-me")
     ask("Dallas", "verdicts.revert", id=wrote["verdict"], dry_run=True)
@@ -292,4 +313,4 @@ def _badly(ask: Ask) -> None:
 
 
 #: Operations whose first parameter names something new.
-_MAKES = {"actors.add", "projects.create", "projects.add_repo"}
+_MAKES = {"actors.add", "agents.add", "projects.create", "projects.add_repo"}

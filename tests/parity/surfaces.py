@@ -217,8 +217,9 @@ class Mcp(Outside):
         if result.is_error:
             return {"error": json.loads(result.content[0].text)}
         # The text says the same as the structure, for clients that know only the one.
-        assert json.loads(result.content[0].text) == result.structured_content
-        return unwrapped(result.structured_content)
+        answer = unwrapped(result.structured_content)
+        assert json.loads(result.content[0].text) == answer
+        return answer
 
     async def _connect(self, token: str, project: str) -> Any:
         """A client that lives in a task of its own, as the SDK's cancel scopes ask for."""

@@ -12,6 +12,7 @@ import pytest
 from minutebook.model.actors import Role
 from minutebook.operations.parameters import Parameter
 from minutebook.operations.registry import REGISTRY, Access, Operation
+from minutebook.surfaces.http.bounds import names_files
 from tests.parity import story
 from tests.parity.surfaces import SURFACES, Outside, open_surface
 
@@ -135,3 +136,15 @@ def _names_something(operation: Operation) -> str | None:
 
 def _code(answer: Any) -> str:
     return answer["error"]["code"] if isinstance(answer, dict) and "error" in answer else ""
+
+
+@pytest.mark.parametrize("surface", ["http", "mcp over http"], indirect=True)
+def test_over_the_network_no_operation_takes_a_file_outside_the_home(surface: Outside) -> None:
+    surface.bind()
+    taking = [operation for operation in REGISTRY.all() if names_files(operation)]
+    assert taking
+    for operation in taking:
+        for path in ("/etc/hostname", "../../../etc/hostname"):
+            arguments = {**plausible(operation), **dict.fromkeys(names_files(operation), path)}
+            answer = surface.ask("Mother", operation.name, **arguments)
+            assert _code(answer) == "foreign_path", (operation.name, answer)

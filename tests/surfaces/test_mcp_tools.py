@@ -17,8 +17,8 @@ from tests.houses import House
 from tests.lived_in import live_in
 
 AGENT = [
-    "search", "decisions_list", "decisions_show", "memories_list", "memories_show", "memories_write",
-    "memories_edit", "inbox_submit", "inbox_list", "inbox_show", "sessions_current", "scope_show",
+    "runs_start", "runs_finish", "context", "search", "decisions_list", "decisions_show", "memories_show",
+    "memories_write", "memories_edit", "inbox_submit", "inbox_list", "inbox_show",
 ]  # fmt: skip
 #: Of all that the host of an agent or a coordinator shows to its model. Whoever changes a word here knows that they change prompts.
 WORDS_OF_TOOLS = "86361f7e37e1c15b"

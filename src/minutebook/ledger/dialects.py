@@ -220,12 +220,11 @@ class PostgresDialect(Dialect):
         return " | ".join(f"'{term}'" for term in escaped)
 
     def words_query(self, index: int, clause: str | None) -> str:
-        # OFFSET 0 keeps the order out of the search: else it walks through all rows from the newest, and splits
-        # the words of each.
+        # OFFSET 0 keeps the order out of the search: else it walks through all rows from the newest.
         return f"""SELECT {index} AS word, doc FROM (
                 SELECT doc FROM (
                     SELECT s.doc FROM shelves s
-                     WHERE string_to_array(s.words, ' ') && string_to_array(:w{index}, ' '){clause or ""}
+                     WHERE s.held && string_to_array(:w{index}, ' '){clause or ""}
                     OFFSET 0) AS a{index}
                  ORDER BY doc DESC LIMIT :limit) AS b{index}"""
 

@@ -8,6 +8,10 @@ from enum import StrEnum
 from minutebook.model.context import Bundle, EvidenceState, Item
 
 
+#: Names the caller's own open run: the one that it is known to work in, else its newest.
+CURRENT = "current"
+
+
 class RunStatus(StrEnum):
     OPEN = "open"
     FINISHED = "finished"

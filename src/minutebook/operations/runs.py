@@ -18,7 +18,7 @@ from minutebook.model.context import Bundle, ContextRequest
 from minutebook.model.errors import MinutebookError
 from minutebook.model.ids import is_ulid
 from minutebook.model.paging import Page
-from minutebook.model.runs import Run, RunLine, RunOutcome, RunReport, RunStatus, RunView, Snapshot
+from minutebook.model.runs import CURRENT, Run, RunLine, RunOutcome, RunReport, RunStatus, RunView, Snapshot
 from minutebook.model.text import check_name, clean, fold_name, one_line
 from minutebook.model.times import age
 from minutebook.operations.context import Task, compile_bundle
@@ -342,13 +342,13 @@ def current(call: Call) -> RunView:
     Example:
         minutebook runs current
     """
-    return show(call, "current")
+    return show(call, CURRENT)
 
 
 def run_named(call: Call, ref: str) -> Run:
     """The run of the project that an id names, or the caller's own open one."""
     given = ref.strip()
-    if given.casefold() == "current":
+    if given.casefold() == CURRENT:
         return _current(call)
     found = kept.get(call.tx, given.upper()) if is_ulid(given.upper()) else None
     if found is None or found.project != call.project.id:
@@ -359,7 +359,7 @@ def run_named(call: Call, ref: str) -> Run:
 
 
 def _current(call: Call) -> Run:
-    if call.caller.run is not None and call.caller.run.strip().casefold() != "current":
+    if call.caller.run is not None and call.caller.run.strip().casefold() != CURRENT:
         return run_named(call, call.caller.run)
     found = kept.open_of(call.tx, call.project.id, call.actor.id, limit=1)
     if not found:

@@ -20,6 +20,7 @@ from minutebook.model.paging import Page
 from minutebook.model.tokens import NewToken
 from minutebook.model.verdicts import Outcome
 from minutebook.operations.registry import REGISTRY, Access
+from minutebook.service import authorise
 from minutebook.surfaces import spelling
 from minutebook.surfaces.asking import Asker
 from minutebook.surfaces.http import reading, tags
@@ -181,6 +182,7 @@ class Door:
         """The arguments of a call and its terms: who asks, with which key, on which condition."""
         operation = route.operation
         asker = self._prove(request, seen, within)
+        authorise(asker.actor, operation)  # who may not ask is told nothing about the question
         arguments = reading.arguments_of(operation, request, item)
         local = request.peer is not None
         arguments = bounded(operation, arguments, self._reach.settings, local=local)

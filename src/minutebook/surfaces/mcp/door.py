@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from minutebook.model.actors import Origin
 from minutebook.model.errors import MinutebookError
+from minutebook.model.runs import CURRENT
 from minutebook.operations.plain import to_plain
 from minutebook.surfaces.asking import Asker, Said
 from minutebook.surfaces.http.credentials import asker_of
@@ -71,7 +72,7 @@ class _HttpDoor:
                 seen.failed(error)
                 await failure(error).send(send)
             return
-        scope[IDENTIFY] = lambda: asker_of(self._reach.doorkeeper, request)
+        scope[IDENTIFY] = lambda: _in_its_run(asker_of(self._reach.doorkeeper, request))
         scope["user"] = self._sdk.owner(asker)
         # White space around a header's value is not part of it; the SDK compares them as they come.
         scope["headers"] = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
@@ -115,6 +116,10 @@ class _HttpDoor:
                     while self._under_way:
                         self._quiet.clear()
                         await self._quiet.wait()
+
+
+def _in_its_run(asker: Asker) -> Asker:
+    return replace(asker, run=asker.run or CURRENT)
 
 
 def _visitor_of(ctx: Any) -> server.Visitor:
@@ -172,7 +177,9 @@ class _Relayed:
         self._doorkeeper = reach.doorkeeper
         self._secret = secret
         named = said.agent is not None or said.actor is not None or secret is not None
-        self._said = said if named else replace(said, agent=UNNAMED)
+        said = said if named else replace(said, agent=UNNAMED)
+        # A host names its run once if ever; an agent that starts one by a tool works in it from then on.
+        self._said = replace(said, run=said.run or CURRENT)
 
     def identify(self) -> Asker:
         if self._secret is None:

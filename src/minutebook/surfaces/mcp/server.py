@@ -33,6 +33,7 @@ from minutebook import __version__
 from minutebook.model.actors import Origin
 from minutebook.model.errors import MinutebookError
 from minutebook.operations.registry import REGISTRY, Access, Operation, to_plain
+from minutebook.service import authorise
 from minutebook.surfaces.asking import Asker
 from minutebook.surfaces.http.bounds import bounded
 from minutebook.surfaces.http.crew import settle
@@ -163,6 +164,13 @@ class Conversation:
         seen: Observation,
     ) -> Any:
         service, key = self._reach.service, _key(ctx)
+
+        def prepared() -> tuple[dict[str, Any], dict[str, Any]]:
+            asker = _seen(seen, visitor, ctx)
+            authorise(asker.actor, operation)  # who may not ask is told nothing about the question
+            inside = bounded(operation, arguments, self._reach.settings, local=visitor.local)
+            return inside, asker.terms()
+
         if service.can_be_soon(operation):
             # No thread is kept while a write waits for its commit.
             loop = asyncio.get_running_loop()
@@ -172,16 +180,15 @@ class Conversation:
                 loop.call_soon_threadsafe(settle, done, value, error)
 
             def begin() -> None:
-                terms = _seen(seen, visitor, ctx).terms()
-                service.invoke_soon(operation, arguments, tell, key=key, watch=seen, **terms)
+                inside, terms = prepared()
+                service.invoke_soon(operation, inside, tell, key=key, watch=seen, **terms)
 
             await self._reach.quick.do(begin)
             return to_plain(await done)
 
         def carry_out() -> Any:
-            asker = _seen(seen, visitor, ctx)
-            inside = bounded(operation, arguments, self._reach.settings, local=visitor.local)
-            return to_plain(service.invoke(operation, inside, key=key, watch=seen, **asker.terms()))
+            inside, terms = prepared()
+            return to_plain(service.invoke(operation, inside, key=key, watch=seen, **terms))
 
         slow = operation.outside and operation.access is not Access.READ
         return await (self._reach.slow if slow else self._reach.quick).do(carry_out)

@@ -23,7 +23,6 @@ _FOR_AGENTS = (
     "search.search",
     "decisions.list",
     "decisions.show",
-    "memories.list",
     "memories.show",
     "memories.write",
     "memories.edit",
