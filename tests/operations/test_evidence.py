@@ -157,6 +157,16 @@ def test_an_edit_that_cites_nothing_keeps_the_hash_and_citing_again_takes_a_new_
     assert states(ripley) == {"cited": "fresh"}
 
 
+def test_who_cites_the_same_from_elsewhere_does_not_lose_the_hash(ship: tuple[House, Path]) -> None:
+    house, root = ship
+    first = learn(at_work(house, root), "cited", "file:app.py#1", "url:https://example.org")
+    again = learn(house.ripley, "cited", "file:app.py#1", "url:https://example.org")
+    shown = house.ripley(memories.show, ref="cited").memory
+    assert (first, shown.revision) == (again, 1)
+    learn(house.ripley, "cited", "file:app.py#1", content="Said in other words.")
+    assert states(at_work(house, root)) == {"cited": "fresh"}
+
+
 def test_a_workspace_of_another_project_is_not_looked_into(ship: tuple[House, Path], tmp_path: Path) -> None:
     house, root = ship
     sulaco = house.new_project("Sulaco")

@@ -288,7 +288,9 @@ def test_who_says_current_writes_in_their_newest_open_run_if_they_have_one(house
     newest = inside(runs.start).id
     done = inside(memories.write, type="learning", content="Doors close from the inside.")
     assert house.ripley(verdicts.show, id=done.verdict).run == newest
-    inside(inbox.submit, type="pattern", title="Doors", content="Knock before a door is opened.", slug="doors")
+    inside(
+        inbox.submit, type="pattern", title="Doors", content="Knock before a door is opened.", slug="doors"
+    )
     assert [one.slug for one in inside(runs.finish, ref="current").promoted] == ["doors"]
 
 

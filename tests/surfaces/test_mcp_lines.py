@@ -314,3 +314,19 @@ def test_sixteen_relays_at_once_are_served(service: Service) -> None:
     for thread in threads:
         thread.join(60)
     assert failures == []
+
+
+# --- runs -----------------------------------------------------------------------------------------------
+
+
+def test_an_agent_that_starts_a_run_by_a_tool_works_in_it_until_it_finishes(service: Service) -> None:
+    with talking(service, agent="Kane") as talk:
+        run = talk.tool(1, "runs_start", task="look at the eggs")["structuredContent"]["run"]["id"]
+        given = {"type": "learning", "title": "Eggs", "content": "Eggs open when somebody leans over them."}
+        assert not talk.tool(2, "inbox_submit", **given)["isError"]
+        report = talk.tool(3, "runs_finish", ref="current", summary="Looked.")["structuredContent"]
+        assert (report["run"], [one["slug"] for one in report["promoted"]]) == (run, ["eggs"])
+        later = talk.tool(4, "memories_write", type="learning", content="Mist lies over all of them.")
+        assert not later["isError"]
+        shown = talk.tool(5, "memories_show", ref=later["structuredContent"]["memory"])["structuredContent"]
+        assert shown["memory"]["run"] is None

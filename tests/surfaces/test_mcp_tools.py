@@ -21,8 +21,8 @@ AGENT = [
     "memories_write", "memories_edit", "inbox_submit", "inbox_list", "inbox_show",
 ]  # fmt: skip
 #: Of all that the host of an agent or a coordinator shows to its model. Whoever changes a word here knows that they change prompts.
-WORDS_OF_TOOLS = "86361f7e37e1c15b"
-WORDS_OF_PROMPTS = "c4aaa2ad30e4bdaf"
+WORDS_OF_TOOLS = "a8748b3a8645c46e"
+WORDS_OF_PROMPTS = "b6a9a8084226e403"
 
 
 def names(role: Role) -> list[str]:
@@ -110,7 +110,8 @@ def test_annotations_say_what_a_tool_does() -> None:
 def test_tools_are_small_enough_for_a_prompt() -> None:
     listed = [tools.tool_of(operation) for operation in tools.listed_for(Role.AGENT)]
     assert sum(len(json.dumps(tool.input_schema)) + len(tool.description) for tool in listed) < 16_000
-    assert sum(len(json.dumps(tool.output_schema)) for tool in listed) < 20_000
+    # Of them runs_start and context answer with a whole bundle.
+    assert sum(len(json.dumps(tool.output_schema)) for tool in listed) < 24_000
 
 
 def test_every_listing_answers_in_the_shape_that_its_tool_promises(house: House) -> None:

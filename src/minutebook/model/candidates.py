@@ -104,7 +104,7 @@ class Candidate:
             entity=known.entity if self.entity is None else self.entity,
             attribute=known.attribute if self.attribute is None else self.attribute,
             tags=self.tags or known.tags,
-            evidence=self.evidence or known.evidence,
+            evidence=tuple(_hashed(piece, known) for piece in self.evidence) or known.evidence,
             observed_at=known.observed_at if self.observed_at is None else self.observed_at,
         )
 
@@ -117,3 +117,10 @@ class Candidate:
             "withheld": True,
             "characters": len(self.content),
         }
+
+
+def _hashed(piece: Evidence, known: Memory) -> Evidence:
+    """A piece of evidence with the hash that was taken when the memory cited the same, if none was taken now."""
+    if piece.digest is not None:
+        return piece
+    return next((same for same in known.evidence if replace(same, digest=None) == piece), piece)

@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from minutebook.model.context import Bundle, EvidenceState, Item
 
-
 #: Names the caller's own open run: the one that it is known to work in, else its newest.
 CURRENT = "current"
 

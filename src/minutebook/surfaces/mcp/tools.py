@@ -45,13 +45,10 @@ _FOR_COORDINATORS = (
     "verdicts.list",
     "verdicts.show",
     "verdicts.revert",
-    "sessions.current",
     "sessions.start",
     "sessions.update",
     "sessions.close",
     "runs.list",
-    "runs.show",
-    "runs.abandon",
 )
 #: Verbs that take something out of use, or its words away for good.
 _TAKES_AWAY = frozenset(
