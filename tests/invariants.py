@@ -14,8 +14,8 @@ Row = dict[str, Any]
 State = dict[str, list[Row]]
 
 #: Columns that a database numbers by itself, or derives.
-_OWN = frozenset({"doc", "words"})
-_SEQ = re.compile(r'("seq": ?)(\d+)')
+_OWN = frozenset({"doc", "held", "words"})
+_SEQ = re.compile(r'("(?:snapshot_)?seq": ?)(\d+)')
 
 
 def tables() -> list[str]:

@@ -89,7 +89,9 @@ def test_the_first_migration_on_postgres_that_is_killed_begins_again(
         cluster.drop(database)
         assert left is not None
         assert left["violations"] == []
-        assert [row["version"] for row in left["state"]["migrations"]] == list(range(1, left["version"] + 1))
+        assert sorted(row["version"] for row in left["state"]["migrations"]) == list(
+            range(1, left["version"] + 1)
+        )
         if told is not None:
             break
     assert number > 8

@@ -56,6 +56,8 @@ class Reference(Kept):
         name = slug if slug is not None else words.title.lower().replace(" ", "-")
         aimed = None if target is None else self.seen(who, target)
         mine = self.own_request(who, name) if given else None
+        if mine is not None and amends and mine.status != "pending":
+            mine = None  # a change to what stands does not reopen what was decided under its name
         if mine is not None and propose and mine.status != "pending":
             raise Refused("slug_decided")
         if aimed is not None and (aimed.status != "active" or aimed.words.governs != words.governs):

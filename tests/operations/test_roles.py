@@ -27,20 +27,20 @@ from tests.operations.asking import code
 #: The whole table, written out: a new operation is a line here that a reviewer sees.
 TABLE = {
     Access.READ: """
-        actors.list actors.show context.context context.diff decisions.diff decisions.history decisions.list
-        decisions.show events.list
-        inbox.digest inbox.list inbox.show memories.diff memories.history memories.list memories.show
-        projects.list projects.show scope.show search.search sessions.current sessions.list sessions.show
+        actors.list actors.show agents.show context.context context.diff decisions.diff decisions.history
+        decisions.list decisions.show events.list inbox.digest inbox.list inbox.show memories.diff
+        memories.history memories.list memories.seen memories.show memories.verify projects.list projects.show
+        runs.current runs.list runs.show scope.show search.search sessions.current sessions.list sessions.show
         system.health tokens.list tokens.show tombstones.list verdicts.list verdicts.show""",
     Access.PROPOSE: """
         decisions.edit decisions.write hooks.receive inbox.submit inbox.withdraw memories.archive memories.edit
         memories.link memories.rescope memories.retire memories.supersede memories.tag memories.unlink
-        memories.untag memories.write projects.see sessions.close sessions.start sessions.update""",
+        memories.untag memories.write projects.see runs.abandon runs.finish runs.reload runs.start sessions.close sessions.start sessions.update""",
     Access.REVIEW: """
         decisions.archive decisions.retire decisions.supersede inbox.expire inbox.promote inbox.reject
         memories.restore tombstones.lift verdicts.revert""",
     Access.OPERATE: """
-        actors.add actors.edit actors.restore actors.retire inbox.erase memories.erase projects.add_repo
+        actors.add agents.add actors.edit actors.restore actors.retire inbox.erase memories.erase projects.add_repo
         projects.archive projects.create projects.edit projects.forget projects.restore system.backup
         system.export system.import system.reindex tokens.create tokens.revoke tokens.revoke_all
         verdicts.revert_all""",

@@ -95,11 +95,12 @@ def test_a_token_may_what_its_role_may_in_its_project_and_nothing_in_another(sur
         for who, role in story.PEOPLE.items():
             allowed = operation.access in LEVELS[Role(role)]
             surface.project = story.PROJECT
-            code = _code(surface.ask(who, operation.name, **plausible(operation, agent=who)))
+            arguments = plausible(operation, agent=who, file=str(surface.home / f"{operation.verb}-{who}"))
+            code = _code(surface.ask(who, operation.name, **arguments))
             if (code in DENIED) is (allowed and operation.name not in WHOLE):
                 wrong.append((operation.name, role, "own project", code))
             surface.project = OTHER
-            code = _code(surface.ask(who, operation.name, **plausible(operation, agent=who)))
+            code = _code(surface.ask(who, operation.name, **arguments))
             if code != ("other_project" if allowed else "not_allowed"):
                 wrong.append((operation.name, role, "other project", code))
     assert wrong == []
