@@ -6,7 +6,7 @@ import pytest
 
 from minutebook.model.errors import MinutebookError
 from minutebook.model.hooks import HookAnswer, HookEvent
-from minutebook.operations import events, hooks, projects
+from minutebook.operations import context, decisions, events, hooks, inbox, memories, projects
 from minutebook.operations.registry import REGISTRY
 from tests.houses import House
 from tests.operations.asking import code
@@ -19,6 +19,29 @@ def test_a_host_is_heard_in_its_project_and_told_nothing_where_there_is_nothing_
         assert answer == HookAnswer(event=event, host="claude-code", project="nostromo", context=None)
     # It is no change of anything, so the log of changes knows nothing of it.
     assert len(house.mother(events.list_, limit=1000).items) == before
+
+
+def test_an_agent_that_begins_is_told_its_context_and_a_subagent_the_boundaries(house: House) -> None:
+    house.mother(
+        decisions.write, type="scope", title="No page", content="There is no web page.", slug="no-page"
+    )
+    house.ripley(memories.write, type="core_context", content="I look after the importer.", slug="mine")
+    house.bishop(inbox.submit, type="process", title="Tea", content="Tea at four.", slug="tea")
+
+    def told(event: HookEvent, who: str = "Ripley") -> str:
+        return house.as_(who)(hooks.receive, event=event, host="codex").context or ""
+
+    begins = told(HookEvent.SESSION_START)
+    assert begins == house.ripley(context.context).text
+    assert "There is no web page." in begins
+    assert "I look after the importer." in begins
+    child = told(HookEvent.SUBAGENT_START)
+    assert "There is no web page." in child
+    assert "importer" not in child
+    assert told(HookEvent.STOP) == told(HookEvent.SESSION_END) == ""
+    # Only who may review hears what waits.
+    assert told(HookEvent.SESSION_START, "Dallas") == house.dallas(context.context, inbox=True).text
+    assert told(HookEvent.SESSION_START, "Dallas") != house.dallas(context.context).text
 
 
 def test_a_host_outside_of_any_project_is_heard_too(house: House) -> None:

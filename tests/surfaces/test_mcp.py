@@ -10,7 +10,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from minutebook.operations import actors, decisions, inbox, memories, sessions
+from minutebook.operations import actors, context, decisions, inbox, memories, sessions
 from minutebook.surfaces.mcp import tools
 from minutebook.surfaces.mcp.server import KEY
 from minutebook.surfaces.mcp.wire import ERROR
@@ -250,6 +250,19 @@ def test_inbox_and_session_are_read(house: House, reach: Reach, era: str) -> Non
     assert "> Find the cat" in read(house, reach, era, "Ripley", "minutebook://session")
 
 
+def test_the_context_can_be_read_with_and_without_a_task(house: House, reach: Reach, era: str) -> None:
+    house.dallas(
+        decisions.write, type="scope", title="No page", content="There is no web page.", slug="no-page"
+    )
+    house.dallas(memories.write, type="project", content="Invoices are rounded down.", slug="rounding")
+    plain = read(house, reach, era, "Ripley", "minutebook://context")
+    asked = read(house, reach, era, "Ripley", "minutebook://context/rounding%20of%20invoices")
+    assert plain == house.ripley(context.context).text
+    assert asked == house.ripley(context.context, task="rounding of invoices").text
+    assert "rounded down" in asked
+    assert "rounded down" not in plain
+
+
 def test_the_list_of_resources_goes_on_page_by_page(house: House, reach: Reach, era: str) -> None:
     for number in range(60):
         house.dallas(
@@ -270,8 +283,9 @@ def test_the_list_of_resources_goes_on_page_by_page(house: House, reach: Reach, 
 
     uris, pages = talk(ask)
     assert pages == 2
-    assert uris[:3] == ["minutebook://decisions", "minutebook://inbox", "minutebook://session"]
-    assert len(set(uris)) == len(uris) == 63
+    fixed = ["context", "decisions", "inbox", "session"]
+    assert uris[: len(fixed)] == [f"minutebook://{name}" for name in fixed]
+    assert len(set(uris)) == len(uris) == len(fixed) + 60
 
 
 def test_whoever_belongs_to_no_project_is_told_so(house: House, reach: Reach, era: str) -> None:
@@ -289,7 +303,7 @@ def test_whoever_belongs_to_no_project_is_told_so(house: House, reach: Reach, er
             assert (await client.call_tool("decisions_list", {})).is_error
             return [each.name for each in listed.resources], raised.value.data["code"]
 
-    assert talk(ask) == (["decisions", "inbox", "session"], "no_project")
+    assert talk(ask) == (["context", "decisions", "inbox", "session"], "no_project")
 
 
 # --- prompts, and the server's own word -----------------------------------------------------------------

@@ -8,9 +8,16 @@ from typing import Annotated
 from annotated_types import MaxLen
 
 from minutebook.call import Call
+from minutebook.ledger import events
+from minutebook.model.actors import may_decide
+from minutebook.model.context import ContextRequest
 from minutebook.model.hooks import HookAnswer, HookEvent
 from minutebook.model.text import check_name
+from minutebook.operations.context import compile_bundle
 from minutebook.operations.registry import Access, Help, operation
+
+#: When an agent begins, or begins anew: for those a context is compiled. True: a child's, boundaries alone.
+_BEGINS = {HookEvent.SESSION_START: False, HookEvent.POST_COMPACT: False, HookEvent.SUBAGENT_START: True}
 
 _Place = Annotated[str, MaxLen(4_096)]
 
@@ -28,11 +35,26 @@ def receive(
 ) -> HookAnswer:
     """Hear from a host that a session starts, pauses or ends, and say what its agent should know.
 
-    `minutebook-hook` calls this for the hosts; see `minutebook connect --hooks`.
+    When an agent begins it is told its context; a subagent is told the boundaries. `minutebook-hook` calls
+    this for the hosts; see `minutebook connect --hooks`.
 
     Example:
         minutebook hooks receive session-start claude-code --session 5f3a --cwd ~/src/checkout
     """
     name = check_name(host, "host")
     project = call.caller.project
-    return HookAnswer(event=event, host=name, project=None if project is None else project.slug, context=None)
+    told = _told(call, child=_BEGINS[event]) if project is not None and event in _BEGINS else None
+    return HookAnswer(event, name, None if project is None else project.slug, told)
+
+
+def _told(call: Call, *, child: bool) -> str | None:
+    """What an agent is told that begins now; who may review hears what waits."""
+    request = ContextRequest(
+        project=call.project.id,
+        agent=call.actor.id,
+        seq=events.last_seq(call.tx),
+        child=child,
+        inbox=not child and may_decide(call.actor.role),
+    )
+    bundle = compile_bundle(call.tx, request, call.limits, call.witness.state)
+    return None if bundle is None else bundle.text

@@ -1,4 +1,4 @@
-"""What can be read as an MCP resource: decisions, memories, the inbox, the session, as Markdown.
+"""What can be read as an MCP resource: the context, decisions, memories, the inbox, the session, as Markdown.
 
 The compiler of this page emits the only structure. Every line of stored text is quoted, with what hides or
 breaks lines made visible, so that no memory can pass for a heading, or for another memory.
@@ -17,7 +17,7 @@ from minutebook.model.inbox import ProposalLine
 from minutebook.model.memories import BOUNDARIES, MemoryLine, MemoryView
 from minutebook.model.sessions import Session
 from minutebook.model.text import visible
-from minutebook.operations import decisions, inbox, memories, sessions
+from minutebook.operations import context, decisions, inbox, memories, sessions
 
 SCHEME = "minutebook"
 MEDIA = "text/markdown"
@@ -50,8 +50,14 @@ class Template:
     description: str
 
 
-#: Those that are always there. The compiled context joins them with its feature.
+#: Those that are always there.
 FIXED = (
+    Resource(
+        f"{SCHEME}://context",
+        "context",
+        "Context",
+        "What you are told when you start: boundaries, memory, the current session.",
+    ),
     Resource(
         f"{SCHEME}://decisions",
         "decisions",
@@ -65,6 +71,12 @@ FIXED = (
 )
 
 TEMPLATES = (
+    Template(
+        f"{SCHEME}://context/{{task}}",
+        "context-for-a-task",
+        "Context for a task",
+        "The same, with the memory that is relevant to a task, said in a few words.",
+    ),
     Template(
         f"{SCHEME}://decisions/{{ref}}", "decision", "A decision", "One decision whole, by its slug or id."
     ),
@@ -90,6 +102,8 @@ def page(ask: Ask, cursor: str | None) -> tuple[list[Resource], str | None]:
 def read(ask: Ask, uri: str) -> str:
     """A resource as Markdown; `not_found` when there is none of that address."""
     noun, ref = parsed(uri)
+    if noun == "context":
+        return _context(ask, ref or "")
     if ref is not None:
         function = decisions.show if noun == "decisions" else memories.show
         return "\n".join(_memory(ask(function, ref=ref))) + "\n"
@@ -119,14 +133,19 @@ def parsed(uri: str) -> tuple[str, str | None]:
     scheme, separator, rest = uri.partition("://")
     noun, slash, ref = rest.partition("/")
     if scheme == SCHEME and separator:
-        if not slash and noun in ("decisions", "inbox", "session"):
+        if not slash and noun in ("context", "decisions", "inbox", "session"):
             return noun, None
-        if slash and ref and noun in ("decisions", "memories"):
+        if slash and ref and noun in ("context", "decisions", "memories"):
             return noun, urllib.parse.unquote(ref)
     raise MinutebookError("not_found", f"There is no resource {visible(uri[:80], lines=False)!r}.")
 
 
 # --- pages ----------------------------------------------------------------------------------------------
+
+
+def _context(ask: Ask, task: str) -> str:
+    bundle = ask(context.context, task=task)
+    return bundle.text if bundle is not None else "There is nothing to tell yet.\n"
 
 
 def _decisions(ask: Ask) -> str:
