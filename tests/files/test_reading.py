@@ -126,8 +126,8 @@ def test_hostile_input_costs_no_more_than_its_size(dialect: Dialect) -> None:
             parsed = parse(PATHS[dialect], above + data, dialect=dialect)
             spent = time.process_time() - began
             check_spans(parsed, above + data)
-            # Linear work takes a tenth of it; what grows with the square takes longer.
-            assert spent < 0.4, name
+            # Linear work takes a tenth of it, also on a busy machine; what grows with the square takes minutes.
+            assert spent < 2.0, name
 
 
 def test_a_megabyte_with_a_thousand_duplicate_headings() -> None:

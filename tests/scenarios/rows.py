@@ -10,7 +10,7 @@ TABLES = (
     "projects", "workspaces", "repos", "actors", "events", "memories", "revisions", "memory_links", "tags",
     "proposals", "verdicts", "requests", "claim_keys", "tombstones", "sessions", "session_revisions", "runs", "sources",
     "snapshots", "sightings",
-    "ingestion_events", "jobs", "searches", "saved_views", "maintenance", "bands", "shelves",
+    "ingestion_events", "jobs", "searches", "saved_views", "maintenance", "bands",
 )  # fmt: skip
 
 #: What a recorded refusal may add: its verdict, its place in the log, nothing else.
@@ -26,7 +26,9 @@ class Readable(Protocol):
 def all_rows(house: Readable) -> Rows:
     """Every row of every table, in an order of its own."""
     found = {name: sorted(map(_plain, house.rows(f"SELECT * FROM {name}"))) for name in TABLES}
+    # Without what PostgreSQL generates beside them.
     found["texts"] = sorted(map(_plain, house.rows("SELECT ref, kind, title, body FROM texts")))
+    found["shelves"] = sorted(map(_plain, house.rows("SELECT ref, reader, layer, words FROM shelves")))
     return found
 
 
@@ -36,7 +38,7 @@ def _plain(row: dict[str, Any]) -> str:
 
 def texts_of(house: Readable) -> Iterator[tuple[str, str, str]]:
     """Every text that is stored anywhere, with the table and column that hold it."""
-    for name in (*TABLES, "texts"):
+    for name in (*TABLES, "texts", "shelves"):
         for row in house.rows(f"SELECT * FROM {name}"):
             yield from ((name, column, text) for column, text in row.items() if isinstance(text, str))
 

@@ -187,7 +187,7 @@ def test_a_starter_that_was_killed_holds_nobody_up(program: Served) -> None:
         starter.kill()
         starter.communicate()
         assert program("inbox", "list").code == 0
-        assert len(serving_processes(program.home)) == 1
+        until(lambda: len(serving_processes(program.home)) == 1, "the one that came second has left")
         program.ok("stop", "--force")
         until(lambda: serving_processes(program.home) == [], "it has ended")
 
