@@ -346,6 +346,7 @@ def _what_next(stage: Stage) -> list[str]:
         *ready,
         "  cd your/project",
         "  minutebook init",
+        "  minutebook connect           let Claude Code, Codex, Cursor, … speak with it",
         "  minutebook inbox digest      what waits for you",
         "",
         textwrap.fill(
