@@ -18,7 +18,7 @@ from tests.files.attackers import exchanging
 
 @pytest.fixture
 def root(tmp_path: Path) -> Iterator[Root]:
-    inside = tmp_path / "root"
+    inside = tmp_path / "workspace"
     (inside / "inbox").mkdir(parents=True)
     (inside / "inbox" / "a.md").write_bytes(b"fine\n")
     with Root(inside) as opened:
@@ -45,7 +45,7 @@ def test_what_is_not_there_is_absent(root: Root, path: str) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["", ".", "..", "/etc/passwd", "../root/inbox/a.md", "inbox/../inbox/a.md", "inbox/./a.md", "inbox//a.md",
+    ["", ".", "..", "/etc/passwd", "../workspace/inbox/a.md", "inbox/../inbox/a.md", "inbox/./a.md", "inbox//a.md",
      "inbox/a.md/", "a\0b", "inbox\\..\\..\\x", "x/\udc00\ud800", "n" * 300],
 )  # fmt: skip
 def test_a_path_that_is_no_plain_path_below_the_folder_is_refused(root: Root, path: str) -> None:

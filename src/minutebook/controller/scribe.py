@@ -60,7 +60,7 @@ def finish(
     """
     if not runs.close(call.tx, run, outcome, summary=summary, by=call.actor.id, at=call.now):
         return _told_before(call, run)
-    _event(call, "run.finished", run, {"agent": run.agent, "outcome": outcome})
+    append_event(call, "run.finished", run, {"agent": run.agent, "outcome": outcome})
     own = _as(call, run, SCRIBE, Origin.SYSTEM)
     found = _promote_all(own, run, outcome, coordinates=_coordinates(call, run))
     source, note = _keep(call, run, transcript)
@@ -77,7 +77,7 @@ def finish(
         transcript=source,
         transcript_note=note,
     )
-    _event(
+    append_event(
         own,
         "scribe.reported",
         run,
@@ -114,7 +114,8 @@ def _as(call: Call, run: Run, actor: Actor, origin: Origin) -> Call:
     return replace(call, caller=caller)
 
 
-def _event(call: Call, kind: str, run: Run, detail: dict[str, object]) -> int:
+def append_event(call: Call, kind: str, run: Run, detail: dict[str, object]) -> int:
+    """Write what happened to a run into the log; its place there comes back."""
     return events.append(
         call.tx,
         kind=kind,

@@ -10,7 +10,7 @@ from annotated_types import MaxLen
 from minutebook.call import Call
 from minutebook.controller import scribe
 from minutebook.controller.write import check_no_secret
-from minutebook.ledger import actors, events, sessions
+from minutebook.ledger import actors, sessions
 from minutebook.ledger import runs as kept
 from minutebook.ledger import snapshots as frozen
 from minutebook.model.actors import Role, may_decide
@@ -76,7 +76,7 @@ def start(
             limit=call.limits.open_runs,
         )
     kept.insert(call.tx, run)
-    seq = _event(call, "run.started", run, {"agent": run.agent, "parent": run.parent})
+    seq = scribe.append_event(call, "run.started", run, {"agent": run.agent, "parent": run.parent})
     return _frozen(call, run, above, seq)
 
 
@@ -115,21 +115,6 @@ def _parent(call: Call, ref: str) -> Run:
 def _session_of(call: Call) -> str | None:
     found = sessions.current(call.tx, call.project.id)
     return None if found is None else found.id
-
-
-def _event(call: Call, kind: str, run: Run, detail: dict[str, object]) -> int:
-    return events.append(
-        call.tx,
-        kind=kind,
-        subject=run.id,
-        project=run.project,
-        actor=call.actor.id,
-        role=call.actor.role,
-        origin=call.caller.origin,
-        at=call.now,
-        run=run.id,
-        detail=detail,
-    )
 
 
 # --- snapshots ----------------------------------------------------------------------------------------
@@ -188,7 +173,9 @@ def reload(call: Call, ref: RunRef) -> RunView:
     _check_own(call, run, "reload")
     _check_open(run, "Only an open run is reloaded")
     above = None if run.parent is None else kept.get(call.tx, run.parent)
-    seq = _event(call, "run.reloaded", run, {"agent": run.agent, "generation": run.generation + 1})
+    seq = scribe.append_event(
+        call, "run.reloaded", run, {"agent": run.agent, "generation": run.generation + 1}
+    )
     return _frozen(call, run, above, seq)
 
 
