@@ -371,6 +371,7 @@ def test_an_address_that_is_none_or_where_nobody_is_is_an_error(client: Client) 
 
 def test_a_ledger_in_this_process_obeys_a_token_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MINUTEBOOK_SERVICE", "never")
+    monkeypatch.chdir(tmp_path)
     home = tmp_path / "home"
     with connect(home=home, project="global") as owner:
         owner.project = owner(projects.create, name="Nostromo").id  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from minutebook import connect
 from minutebook.model.errors import MinutebookError
 from minutebook.operations import memories, projects
 from minutebook.surfaces.light import daemon
+from minutebook.surfaces.running.listening import USUAL_PORT
 from tests.scenarios.program import finished
 from tests.surfaces.services import COMMAND, SOON, Served, alive, serving_processes, until
 
@@ -165,6 +167,12 @@ def test_two_homes_have_two_services_and_two_ports_and_each_keeps_its_own(
     program: Served, tmp_path: Path
 ) -> None:
     other = Served(tmp_path / "other", tmp_path)
+    usual = socket.socket()
+    usual.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # The usual port is left out: the services of other tests come and go on it.
+    with contextlib.suppress(OSError):
+        usual.bind(("127.0.0.1", USUAL_PORT))
+        usual.listen()
     try:
         first, second = (one.ok("serve", "--background")["service"] for one in (program, other))
         assert first["url"] != second["url"]
@@ -175,6 +183,7 @@ def test_two_homes_have_two_services_and_two_ports_and_each_keeps_its_own(
         again = [one.ok("restart")["service"]["url"] for one in (other, program)]
         assert again == [second["url"], first["url"]]
     finally:
+        usual.close()
         other.end()
 
 
