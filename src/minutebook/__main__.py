@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from minutebook.client import Client
+    from minutebook.engine.engine import Engine
     from minutebook.model.system import Presence, Restored
     from minutebook.service import Service
     from minutebook.settings import Settings
@@ -37,6 +38,7 @@ def main() -> int:
     from minutebook.surfaces.cli.program import build_cli, run
     from minutebook.surfaces.cli.restore import restore_command
     from minutebook.surfaces.cli.service_commands import service_commands
+    from minutebook.surfaces.running.parts import Parts
 
     program = build_cli(REGISTRY, _open_caller)
     program.add_command(init_command(_open_caller, _stamp))
@@ -44,7 +46,7 @@ def main() -> int:
     program.add_command(connect_command(os.environ, _now))
     program.add_command(restore_command(_restore))
     program.add_command(mcp_command(os.environ))
-    for command in service_commands(_open_service, _now, os.environ):
+    for command in service_commands(Parts(_open_service, _open_engine, _now), os.environ):
         program.add_command(command)
     return run(program, sys.argv[1:], os.environ)
 
@@ -72,6 +74,12 @@ def _open_service(settings: Settings, presence: Callable[[], Presence] | None = 
     from minutebook.wiring import open_service
 
     return open_service(settings, presence)
+
+
+def _open_engine(settings: Settings, service: Service) -> Engine:
+    from minutebook.wiring import open_engine
+
+    return open_engine(settings, service)
 
 
 def _open_for_doctor(settings: Settings) -> AbstractContextManager[Client]:

@@ -23,6 +23,7 @@ from minutebook.settings import Settings
 if TYPE_CHECKING:
     from minutebook.call import World
     from minutebook.client import Client
+    from minutebook.engine.engine import Engine
     from minutebook.model.actors import Origin
     from minutebook.model.ids import Ids
     from minutebook.model.system import Presence, Restored
@@ -73,6 +74,14 @@ def open_service(settings: Settings, presence: Callable[[], Presence] | None = N
 
     database = open_database(settings.url, schema=SCHEMA, wait=settings.lock_wait, clock=utc_now)
     return Service(database, make_world(settings, presence))
+
+
+def open_engine(settings: Settings, service: Service) -> Engine:
+    """What works behind the ledger of a running service: one line for each worker."""
+    from minutebook.engine.engine import Engine, Worker
+
+    workers: list[Worker] = []
+    return Engine(service.database, workers, clock=utc_now)
 
 
 # --- callers -----------------------------------------------------------------------------------------

@@ -251,14 +251,13 @@ def _keep(call: Call, run: Run, transcript: str | None) -> tuple[str | None, str
     if refusing:
         return None, f"The transcript was not kept: it holds what looks like a credential ({refusing[0]})."
     title = _short(run.task, _TASK_CHARS) or f"Run of {run.agent}"
-    source = sources.keep_transcript(
-        call.tx,
-        call.new_id(),
+    material = sources.Material(
         project=run.project,
-        run=run.id,
+        kind="run",
         title=title,
         content=transcript,
-        by=call.actor.id,
-        at=call.now,
+        capture_mode="transcript",
+        run=run.id,
     )
+    source, _ = sources.keep(call.tx, call.new_id(), material, by=call.actor.id, at=call.now)
     return source, ""

@@ -32,8 +32,21 @@ class LastSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class Duty:
+    """Something that works behind the ledger, and how it is doing."""
+
+    name: str
+    #: when its last step succeeded
+    stepped_at: str | None
+    #: steps that failed since then, why the last one did, and since when that is so
+    failures: int = 0
+    fault: str | None = None
+    failing_since: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Presence:
-    """The process that has the ledger open, and who has come to its doors."""
+    """The process that has the ledger open, what works behind it, and who has come to its doors."""
 
     pid: int = 0
     version: str = ""
@@ -44,6 +57,7 @@ class Presence:
     followers: int = 0
     requests: int = 0
     visitors: tuple[LastSeen, ...] = ()
+    duties: tuple[Duty, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +163,8 @@ class Health:
     index: Coverage | None
     mirror: Mirror
     visitors: tuple[LastSeen, ...]
+    #: what works behind the ledger; nothing where a command owns it for its own time
+    duties: tuple[Duty, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

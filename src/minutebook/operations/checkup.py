@@ -68,6 +68,7 @@ def examine(call: LongCall) -> Health:
         jobs=look.jobs,
         index=look.coverage,
         mirror=Mirror(),
+        duties=presence.duties,
         safe_since=look.last_backup_at or look.first_event_at,
         newest_at=look.last_event_at,
     )
@@ -117,6 +118,7 @@ def _told(extent: _Extent, facts: Facts, look: inside.Look, sight: Sight, presen
         index=sight.index,
         mirror=sight.mirror,
         visitors=tuple(seen for seen in presence.visitors if extent.shows(seen.project)),
+        duties=presence.duties if extent.whole else (),
     )
 
 

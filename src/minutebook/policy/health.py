@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from minutebook.model.system import Coverage, Finding, Jobs, Mirror, Queue
+from minutebook.model.system import Coverage, Duty, Finding, Jobs, Mirror, Queue
 from minutebook.model.times import age, moment_of, seconds_before
 
 #: Bytes of room below which the next write may fail, and below which to see to it.
@@ -25,6 +25,8 @@ CLOCK_BEHIND = 300
 CLOCK_FAR_BEHIND = 86_400
 #: Seconds that a job may be late before somebody should look whether anybody works.
 LATE_JOB = 900
+#: Steps that may fail one after the other before it is said.
+FEW_FAILURES = 2
 #: Events that the mirror may be behind.
 MIRROR_BEHIND = 1_000
 
@@ -46,6 +48,7 @@ class Sight:
     jobs: Jobs | None = None
     index: Coverage | None = None
     mirror: Mirror
+    duties: tuple[Duty, ...] = ()
     #: when the ledger was last backed up, or else began
     safe_since: str | None = None
     newest_at: str | None = None
@@ -53,7 +56,7 @@ class Sight:
 
 def findings(seen: Sight) -> tuple[Finding, ...]:
     """Everything worth a word, the worst first."""
-    found = [*_of_the_house(seen), *_of_the_writer(seen.queue), *_of_what_is_derived(seen)]
+    found = [*_of_the_house(seen), *_of_the_writer(seen.queue), *_of_duties(seen), *_of_what_is_derived(seen)]
     return tuple(sorted(found, key=lambda finding: finding.state != "error"))
 
 
@@ -113,6 +116,16 @@ def _of_the_writer(queue: Queue) -> Iterator[Finding]:
             f"The disk is slow: it takes {queue.commit_seconds:.1f} seconds to make a write durable.",
             "keep the ledger on a local disk that is not overloaded",
         )
+
+
+def _of_duties(seen: Sight) -> Iterator[Finding]:
+    for duty in seen.duties:
+        if duty.failures > FEW_FAILURES:
+            yield Finding(
+                "warning",
+                f"What works behind the ledger fails ({duty.name}, {duty.failures} times): {duty.fault}",
+                "see to the cause; it is tried again by itself",
+            )
 
 
 def _of_what_is_derived(seen: Sight) -> Iterator[Finding]:

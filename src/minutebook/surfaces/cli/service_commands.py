@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from minutebook.settings import Settings
     from minutebook.surfaces.cli.commands import Answer, Invocation
     from minutebook.surfaces.light.places import Places
-    from minutebook.surfaces.running.serve import OpenService
+    from minutebook.surfaces.running.parts import Parts
     from minutebook.surfaces.running.standing import Running, Standing
 
 #: The exit code of `status` where no service runs: there is nothing of that name.
@@ -21,12 +21,10 @@ ABSENT = 3
 _PAUSE = 0.02
 
 
-def service_commands(
-    open_service: OpenService, clock: Callable[[], str], environ: Mapping[str, str]
-) -> list[click.Command]:
+def service_commands(parts: Parts, environ: Mapping[str, str]) -> list[click.Command]:
     """The commands that concern the service as a process."""
     return [
-        _serve_command(open_service, clock, environ),
+        _serve_command(parts, environ),
         _stop_command(environ),
         _status_command(environ),
         _restart_command(environ),
@@ -53,9 +51,7 @@ def _command(name: str, short: str, text: str, examples: str, params: list[click
 # --- serve -------------------------------------------------------------------------------------------
 
 
-def _serve_command(
-    open_service: OpenService, clock: Callable[[], str], environ: Mapping[str, str]
-) -> click.Command:
+def _serve_command(parts: Parts, environ: Mapping[str, str]) -> click.Command:
     def serve(
         invocation: Invocation,
         host: str | None,
@@ -79,7 +75,7 @@ def _serve_command(
         try:
             if background:
                 _detach()
-            return _serve(invocation, meant, open_service, clock, background, parent, tell)
+            return _serve(invocation, meant, parts, background, parent, tell)
         except MinutebookError as error:
             tell.failed(error)
             raise
@@ -156,8 +152,7 @@ def _in_background(invocation: Invocation, environ: Mapping[str, str]) -> Answer
 def _serve(
     invocation: Invocation,
     environ: Mapping[str, str],
-    open_service: OpenService,
-    clock: Callable[[], str],
+    parts: Parts,
     background: bool,
     parent: int | None,
     tell: _Ready,
@@ -187,7 +182,7 @@ def _serve(
         parent=parent,
         ready=ready,
     )
-    serve(terms, lock, open_service=open_service, clock=clock)
+    serve(terms, lock, parts)
     return None
 
 

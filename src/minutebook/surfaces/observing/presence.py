@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
-from minutebook.model.system import LastSeen, Presence
+from minutebook.model.system import Duty, LastSeen, Presence
 from minutebook.model.text import visible
 from minutebook.model.times import text_of
 from minutebook.surfaces.observing.observer import Observation
@@ -42,6 +42,8 @@ class Attendance:
         self._requests = 0
         #: where the service listens, once it does
         self.addresses: tuple[str, ...] = ()
+        #: how those who work behind the ledger are doing
+        self.duties: Callable[[], tuple[Duty, ...]] = tuple
 
     def ended(self, seen: Observation) -> None:
         with self._lock:
@@ -86,6 +88,7 @@ class Attendance:
             followers=self._count("followers"),
             requests=requests,
             visitors=visitors,
+            duties=self.duties(),
         )
 
     def _count(self, name: str) -> int:

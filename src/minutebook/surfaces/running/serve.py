@@ -21,7 +21,6 @@ import uvicorn
 
 import minutebook
 from minutebook.model.errors import MinutebookError
-from minutebook.model.system import Presence
 from minutebook.operations.plain import to_plain
 from minutebook.service import Service
 from minutebook.settings import Settings
@@ -34,7 +33,9 @@ from minutebook.surfaces.mcp import mcp_app, serve_stdio
 from minutebook.surfaces.observing.accounts import Accounts, open_accounts
 from minutebook.surfaces.observing.logs import stderr_if_terminal
 from minutebook.surfaces.reach import Reach
+from minutebook.surfaces.running.backroom import Backroom
 from minutebook.surfaces.running.listening import Doors, open_doors
+from minutebook.surfaces.running.parts import Parts
 from minutebook.surfaces.running.standing import Running
 
 #: Seconds for requests that were taken to be answered, once the service is to end.
@@ -44,9 +45,6 @@ WATCH = 1.0
 #: Seconds that an HTTP connection may rest between two requests.
 _KEEP_ALIVE = 30
 _LINUX_PR_SET_PDEATHSIG = 1
-
-#: Opens the ledger, with who tells of the process around it.
-OpenService = Callable[[Settings, Callable[[], Presence]], Service]
 
 log = logging.getLogger("minutebook.serve")
 
@@ -65,14 +63,14 @@ class Terms:
     ready: Callable[[Running], None]
 
 
-def serve(terms: Terms, lock: int, *, open_service: OpenService, clock: Callable[[], str]) -> None:
+def serve(terms: Terms, lock: int, parts: Parts) -> None:
     """Own the ledger and serve it. `lock` is a handle that holds the service's lock."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         # Until the doors are open there is nobody to finish with.
         signal.signal(number, _leave)
     if terms.parent is not None:
         _end_with_parent(terms.parent)
-    since = clock()
+    since = parts.clock()
     accounts = open_accounts(
         terms.environ,
         version=minutebook.__version__,
@@ -83,10 +81,12 @@ def serve(terms: Terms, lock: int, *, open_service: OpenService, clock: Callable
         stdio=terms.background,
     )
     try:
-        service = open_service(terms.settings, accounts.presence)
+        service = parts.open_service(terms.settings, accounts.presence)
+        backroom = Backroom(lambda: parts.open_engine(terms.settings, service), accounts.attendance)
         try:
-            _open_house(terms, lock, service, accounts, since)
+            _open_house(replace(terms, ready=backroom.after(terms.ready)), lock, service, accounts, since)
         finally:
+            backroom.close()
             service.close()
         log.info("ended")
     finally:
