@@ -277,8 +277,8 @@ class Service:
             check_not_retired(found)
         return found
 
-    def bearer(self, secret: str, within: Tx | None = None) -> tuple[Actor, str]:
-        """Who asks with a secret, as the ledger knows them now, and the id of the token; or `bad_token`."""
+    def bearer(self, secret: str, within: Tx | None = None) -> tuple[Actor, Grant]:
+        """Who asks with a secret, as the ledger knows them now, and what the token gives; or `bad_token`."""
         if within is None:
             with self.database.read_last() as tx:
                 return self.bearer(secret, tx)
@@ -289,7 +289,17 @@ class Service:
         grant = _known(grant)
         actor = _bearer(grant, now)
         self._uses.note(grant.id, now)
-        return actor, grant.id
+        return actor, grant
+
+    def still_holds(self, token: str | None, expires_at: str | None) -> bool:
+        """Whether a token, of which nothing else can have changed, has not ended; its use is noted."""
+        if token is None:
+            return True
+        now = self.world.clock()
+        if expires_at is not None and expires_at <= now:
+            return False
+        self._uses.note(token, now)
+        return True
 
     def close(self) -> None:
         self.database.close()

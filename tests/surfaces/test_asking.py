@@ -33,7 +33,12 @@ def test_a_token_says_who_asks_with_what_role_and_where(ship: House, door: Doork
     made = ship.mother(tokens.create, agent="Newt", role="viewer")
     asker = door.by_token(made.secret, Said(run="R1"), Origin.HTTP)
     assert asker == Asker(
-        actor=asker.actor, origin=Origin.HTTP, project=ship.project, run="R1", token=made.token.id
+        actor=asker.actor,
+        origin=Origin.HTTP,
+        project=ship.project,
+        run="R1",
+        token=made.token.id,
+        expires_at=made.token.expires_at,
     )
     assert (asker.actor.id, asker.actor.name, asker.actor.role, asker.actor.project) == (
         "newt", "Newt", Role.VIEWER, ship.project,

@@ -29,6 +29,8 @@ class Asker:
     run: str | None = None
     #: the id of the token that named the actor
     token: str | None = None
+    #: when that ends
+    expires_at: str | None = None
     #: the root of the workspace that they work in, where its files are of this machine
     workspace: Path | None = None
 
@@ -82,7 +84,7 @@ class Doorkeeper:
 
     def by_token(self, secret: str, said: Said, origin: Origin, within: Tx | None = None) -> Asker:
         """Whoever bears the token: the actor, the role and the project that it gives, and no others."""
-        actor, token = self._service.bearer(secret, within)
+        actor, grant = self._service.bearer(secret, within)
         for named in (said.agent, said.actor):
             if named is not None and fold_name(named) != actor.id:
                 raise MinutebookError("other_agent", f"The token is that of {actor.name} and of nobody else.")
@@ -91,7 +93,8 @@ class Doorkeeper:
             origin=origin,
             project=said.project or actor.project,
             run=said.run,
-            token=token,
+            token=grant.id,
+            expires_at=grant.expires_at,
             workspace=said.root(),
         )
 
