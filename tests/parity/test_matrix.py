@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ from minutebook.model.actors import Role
 from minutebook.operations.parameters import Parameter
 from minutebook.operations.registry import REGISTRY, Access, Operation
 from minutebook.surfaces.http.bounds import names_files
+from tests import postgres
+from tests.conftest import ENGINES
 from tests.parity import story
 from tests.parity.surfaces import SURFACES, Outside, open_surface
 
@@ -27,7 +31,7 @@ LEVELS = {
     Role.OPERATOR: set(Access),
 }
 #: What concerns the whole ledger, and so nobody who is bound to one project, whatever their role.
-WHOLE = {"projects.create", "system.backup", "system.import", "system.reindex"}
+WHOLE = {"projects.create", "projects.link", "system.backup", "system.import", "system.reindex"}
 #: Verbs that make something new.
 MAKING = {"create", "write", "submit", "add", "start", "add_repo"}
 
@@ -47,15 +51,28 @@ def plausible(operation: Operation, **known: Any) -> dict[str, Any]:
     }
 
 
-@pytest.fixture(params=SURFACES)
+def cells() -> Iterator[Any]:
+    """Every surface on every database; on PostgreSQL all but one in the long run."""
+    for engine, name in product(ENGINES, SURFACES):
+        marks = [pytest.mark.slow] if engine == "postgres" and name != "http" else []
+        yield pytest.param((name, engine), id=f"{name}-{engine}", marks=marks)
+
+
+@pytest.fixture(params=cells())
 def surface(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Outside]:
-    opened = open_surface(request.param, tmp_path / "b", f"sqlite://{tmp_path}/b/ledger.db")
-    assert isinstance(opened, Outside)
-    try:
+    name, engine = request.param
+    url = f"sqlite://{tmp_path}/b/ledger.db"
+    with ExitStack() as stack:
+        if engine == "postgres":
+            cluster: postgres.Cluster = request.getfixturevalue("cluster")
+            base = cluster.fresh()
+            stack.callback(cluster.drop, base)
+            url = cluster.url(base)
+        opened = open_surface(name, tmp_path / "b", url)
+        stack.callback(opened.close)
+        assert isinstance(opened, Outside)
         story.settle(opened.ask)
         yield opened
-    finally:
-        opened.close()
 
 
 def foreign(surface: Outside) -> list[str]:
@@ -139,7 +156,7 @@ def _code(answer: Any) -> str:
     return answer["error"]["code"] if isinstance(answer, dict) and "error" in answer else ""
 
 
-@pytest.mark.parametrize("surface", ["http", "mcp over http"], indirect=True)
+@pytest.mark.parametrize("surface", [("http", "sqlite"), ("mcp over http", "sqlite")], indirect=True)
 def test_over_the_network_no_operation_takes_a_file_outside_the_home(surface: Outside) -> None:
     surface.bind()
     taking = [operation for operation in REGISTRY.all() if names_files(operation)]
