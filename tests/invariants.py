@@ -76,6 +76,7 @@ def violations(state: State) -> list[str]:
         *_verdicts(state),
         *_derived(state),
         *_runs(state),
+        *_pipeline(state),
     ]
 
 
@@ -228,3 +229,28 @@ def _runs(state: State) -> list[str]:
             if told != shown.pop((run["id"], row["generation"]), {}):
                 found.append(f"{name} was told other things than its sightings say")
     return [*found, *(f"sightings of {run} belong to no snapshot" for run in shown)]
+
+
+def _pipeline(state: State) -> list[str]:
+    """A job that is being done has a worker and a lease; a capture stands where its job does."""
+    jobs, sources = _by_id(state, "jobs"), _by_id(state, "sources")
+    found = []
+    for job in jobs.values():
+        held = {job["worker"] is not None, job["lease_until"] is not None}
+        if held != {job["state"] == "doing"}:
+            found.append(f"job {job['id']} is {job['state']}, and its lease says otherwise")
+    for capture in state["ingestion_events"]:
+        name = f"capture {capture['id']}"
+        if capture["source_id"] is not None and capture["source_id"] not in sources:
+            found.append(f"{name} has no source")
+        if (capture["finished_at"] is None) != (capture["state"] in ("queued", "working")):
+            found.append(f"{name} is {capture['state']}, and its end says otherwise")
+        job = jobs.get(capture["job_id"])
+        if job is not None and job["state"] == "done" and capture["state"] in ("queued", "working"):
+            found.append(f"{name} waits for a job that is done")
+        if capture["total"] is not None and capture["done"] > capture["total"]:
+            found.append(f"{name} has come further than there is to do")
+    for source in sources.values():
+        if source["erased_at"] is not None and source["content"] is not None:
+            found.append(f"source {source['id']} was erased and has words")
+    return found

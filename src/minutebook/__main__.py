@@ -35,6 +35,7 @@ def main() -> int:
     from minutebook.surfaces.cli.doctor import doctor_command
     from minutebook.surfaces.cli.init import init_command
     from minutebook.surfaces.cli.mcp_command import mcp_command
+    from minutebook.surfaces.cli.models import models_command
     from minutebook.surfaces.cli.program import build_cli, run
     from minutebook.surfaces.cli.restore import restore_command
     from minutebook.surfaces.cli.service_commands import service_commands
@@ -45,6 +46,7 @@ def main() -> int:
     program.add_command(doctor_command(_open_for_doctor, os.environ))
     program.add_command(connect_command(os.environ, _now))
     program.add_command(restore_command(_restore))
+    program.add_command(models_command(os.environ))
     program.add_command(mcp_command(os.environ))
     for command in service_commands(Parts(_open_service, _open_engine, _now), os.environ):
         program.add_command(command)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from minutebook.ledger.database import Database, Tx
 from minutebook.ledger.visibility import Reader
 from minutebook.model.actors import Actor, Origin, Role
+from minutebook.model.adoption import Ground, Survey
+from minutebook.model.asking import Answer, Question
 from minutebook.model.context import EvidenceState
 from minutebook.model.errors import MinutebookError
 from minutebook.model.evidence import Evidence
+from minutebook.model.files import FilesStatus, Synced, Wish
 from minutebook.model.ids import Ids
+from minutebook.model.meaning import Near, Space
 from minutebook.model.projects import Project
-from minutebook.model.system import Presence
+from minutebook.model.search import Trace
+from minutebook.model.system import Mirror, Presence
 from minutebook.policy.limits import Limits
 
 
@@ -68,6 +73,149 @@ class Nobody:
         return None
 
 
+class Files(Protocol):
+    """Whoever keeps the files of workspaces on this machine. All of it concerns the project of the call."""
+
+    def status(self, call: LongCall, *, every: bool = False) -> FilesStatus:
+        """How the files stand: those that are not in step, or all of them."""
+        ...
+
+    def sync(self, call: LongCall, wish: Wish) -> Synced:
+        """Bring files and ledger in step now, as far as nobody has to be asked."""
+        ...
+
+    def replace(self, call: LongCall, paths: Sequence[str]) -> Synced:
+        """Take over files that others wrote or changed: what they hold is kept as a source first."""
+        ...
+
+    def mirror(self, call: LongCall, project: str | None) -> Mirror:
+        """How far the generated files have come, of one project or of all."""
+        ...
+
+
+class NoFiles:
+    """Where nobody keeps files: a program that embeds the ledger, a test."""
+
+    def status(self, call: LongCall, *, every: bool = False) -> FilesStatus:
+        return FilesStatus("no files are kept here")
+
+    def sync(self, call: LongCall, wish: Wish) -> Synced:
+        return Synced("no files are kept here", (), self.status(call))
+
+    def replace(self, call: LongCall, paths: Sequence[str]) -> Synced:
+        return self.sync(call, Wish())
+
+    def mirror(self, call: LongCall, project: str | None) -> Mirror:
+        return Mirror()
+
+
+class Mind(Protocol):
+    """A language model behind its door. It is asked by jobs alone, never within a write, and decides nothing."""
+
+    @property
+    def name(self) -> str: ...
+
+    def ask(self, question: Question) -> Answer:
+        """The answer to a question; an error where none came in time, or one that is no answer."""
+        ...
+
+
+class Meaning(Protocol):
+    """Whoever can say what lies near a question by its meaning. Thread-safe, and never asked within a write."""
+
+    def nearest(
+        self,
+        tx: Tx,
+        query: str,
+        *,
+        reach: Sequence[str] | None,
+        allowed: Callable[[Sequence[str]], Collection[str]],
+        limit: int,
+    ) -> Near:
+        """The nearest memories of some projects (None is all) among those that are allowed, or why there are none."""
+        ...
+
+    def space(self) -> Space:
+        """The space of the vectors; an error that says what to do where there is none."""
+        ...
+
+    def embed(self, texts: Sequence[Sequence[str]]) -> list[bytes]:
+        """For the passages of each memory their vectors in float16, one after the other."""
+        ...
+
+    def forget(self, refs: Sequence[str]) -> None:
+        """Let go of what is held in memory of these."""
+        ...
+
+
+class NoMeaning:
+    """Where no model is known: texts are found by their words."""
+
+    def __init__(self, why: str = "No model is installed: minutebook models add") -> None:
+        self._why = why
+
+    def nearest(
+        self,
+        tx: Tx,
+        query: str,
+        *,
+        reach: Sequence[str] | None,
+        allowed: Callable[[Sequence[str]], Collection[str]],
+        limit: int,
+    ) -> Near:
+        return Near(missing=self._why)
+
+    def space(self) -> Space:
+        raise MinutebookError("no_model", self._why)
+
+    def embed(self, texts: Sequence[Sequence[str]]) -> list[bytes]:
+        raise MinutebookError("no_model", self._why)
+
+    def forget(self, refs: Sequence[str]) -> None:
+        """There is nothing to let go of."""
+
+
+class Traces(Protocol):
+    """Whoever keeps the traces of searches. Thread-safe; a search never waits for it."""
+
+    @property
+    def keeping(self) -> bool:
+        """Whether traces are kept at all."""
+        ...
+
+    def note(self, trace: Trace) -> None:
+        """Keep a trace, soon; when there are too many, the oldest that waits is dropped and counted."""
+        ...
+
+    def pending(self) -> Sequence[Trace]:
+        """Those that are not in the ledger yet, oldest first."""
+        ...
+
+    def flush(self, database: Database) -> None:
+        """Write what waits."""
+        ...
+
+
+class NoTraces:
+    """Where nobody keeps traces: a program that embeds the ledger, a test."""
+
+    keeping = False
+
+    def note(self, trace: Trace) -> None:
+        """There is nobody to keep it."""
+
+    def pending(self) -> Sequence[Trace]:
+        return ()
+
+    def flush(self, database: Database) -> None:
+        """There is nothing to write."""
+
+
+def nothing_to_adopt(ground: Ground) -> Survey:
+    """Where nobody reads files: a program that embeds the ledger, a test."""
+    return Survey(str(ground.place or ""), False, ())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """What comes in through the door: the clock, ids, randomness, limits, the process around us."""
@@ -82,6 +230,16 @@ class World:
     presence: Callable[[], Presence] = Presence
     #: looks at files for a call: given the root of a workspace and the id of the project that it must belong to
     witness: Callable[[Path, str], Witness] = lambda _root, _project: Nobody()
+    #: finds by meaning; where there is no model it says so, and text alone answers
+    meaning: Meaning = field(default_factory=NoMeaning)
+    #: a language model, where one is set up
+    mind: Mind | None = None
+    #: keeps the traces of searches
+    traces: Traces = field(default_factory=NoTraces)
+    #: keeps the files of the workspaces on this machine
+    files: Files = NoFiles()
+    #: looks through a repository for what can be adopted
+    survey: Callable[[Ground], Survey] = nothing_to_adopt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

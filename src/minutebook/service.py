@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from minutebook.call import Call, Caller, LongCall, Preview, Watch, World
 from minutebook.client import Client
-from minutebook.ledger import actors, derived, ids, projects, requests, runs, shelves, tokens
+from minutebook.ledger import actors, derived, fulltext, ids, projects, requests, runs, shelves, tokens
 from minutebook.ledger.database import Database, Tx
 from minutebook.ledger.requests import Answered
 from minutebook.model.actors import Actor, Origin, Role, rank
@@ -24,6 +25,8 @@ from minutebook.model.text import fold_name
 from minutebook.model.tokens import Grant, NewToken, digest_of
 from minutebook.model.verdicts import Outcome
 from minutebook.operations.registry import Access, Operation, from_plain, to_plain
+
+log = logging.getLogger("minutebook.service")
 
 #: The rank that each access level takes.
 _NEEDED = {
@@ -47,9 +50,11 @@ class Service:
         self._uses = tokens.Uses(database)
         with database.read() as tx:
             newest = ids.newest(tx)
-            unshelved = shelves.unfilled(tx)
+            unshelved, unread = shelves.unfilled(tx), fulltext.unread(tx)
         if unshelved:
             derived.shelve(database)
+        if unread:
+            derived.read_texts(database)
         if newest is not None:
             world.ids.after(newest)
 
@@ -302,7 +307,13 @@ class Service:
         return True
 
     def close(self) -> None:
-        self.database.close()
+        try:
+            self.world.traces.flush(self.database)
+        except MinutebookError as error:
+            # Traces are for looking back; a full disk must not turn an answer into an error.
+            log.warning("the traces of the last searches are lost: %s", error.message)
+        finally:
+            self.database.close()
 
 
 class LocalClient(Client):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -21,10 +22,11 @@ from minutebook.model.errors import MinutebookError
 from minutebook.settings import Settings
 
 if TYPE_CHECKING:
-    from minutebook.call import World
+    from minutebook.call import Meaning, Mind, World
     from minutebook.client import Client
     from minutebook.engine.engine import Engine
     from minutebook.model.actors import Origin
+    from minutebook.model.adoption import Ground, Survey
     from minutebook.model.ids import Ids
     from minutebook.model.system import Presence, Restored
     from minutebook.service import LocalClient, Service
@@ -52,10 +54,16 @@ def make_ids() -> Ids:
 def make_world(settings: Settings, presence: Callable[[], Presence] | None = None) -> World:
     """`presence` tells of the service around the ledger; without one, this process owns it for its own time."""
     from minutebook.call import World
+    from minutebook.engine.recording import Recording
+    from minutebook.files.desk import Desk
+    from minutebook.files.drop_box_taking import DropBoxPart
     from minutebook.files.evidence import Workspaces
+    from minutebook.files.notes import NotesPart
     from minutebook.model.system import Presence
+    from minutebook.surfaces.asking import login_of
 
     alone = Presence(pid=os.getpid(), version=minutebook.__version__, since=utc_now())
+    person = login_of(os.getuid())
     return World(
         clock=utc_now,
         ids=make_ids(),
@@ -64,7 +72,48 @@ def make_world(settings: Settings, presence: Callable[[], Presence] | None = Non
         home=settings.home,
         presence=presence or (lambda: alone),
         witness=Workspaces(),
+        meaning=make_meaning(settings),
+        mind=make_mind(settings),
+        traces=Recording(utc_now, days=settings.search_days),
+        survey=_survey,
+        files=Desk(socket.gethostname(), (DropBoxPart(person), NotesPart(person))),
     )
+
+
+def _survey(ground: Ground) -> Survey:
+    # Few commands look for what can be adopted, and the readers of all these files take a while to load.
+    from minutebook.files.adopting import survey
+
+    return survey(ground)
+
+
+def make_mind(settings: Settings) -> Mind | None:
+    """The language model that the settings name; none by default, and nothing is sent anywhere without it."""
+    if not settings.model_url:
+        return None
+    from minutebook.minds.embedders import Endpoint
+    from minutebook.minds.http_door import Breaker
+    from minutebook.minds.models_http import ChatModel
+
+    if not settings.model_name:
+        raise MinutebookError("bad_setting", "MINUTEBOOK_MODEL_URL needs MINUTEBOOK_MODEL_NAME beside it.")
+    endpoint = Endpoint(settings.model_url, settings.model_name, settings.model_key, settings.model_seconds)
+    return ChatModel(endpoint, Breaker(time.monotonic), tokens=settings.model_tokens)
+
+
+def make_meaning(settings: Settings) -> Meaning:
+    """Search by meaning as the settings want it. Nothing is loaded before something is to be embedded."""
+    from minutebook.call import NoMeaning
+    from minutebook.minds.choosing import chooser
+    from minutebook.minds.embedders import Endpoint
+    from minutebook.minds.meaning import Minds
+
+    if settings.embedder == "none":
+        return NoMeaning("Search by meaning is turned off: MINUTEBOOK_EMBEDDER")
+    url, model, key = settings.embedder_url, settings.embedder_model, settings.embedder_key
+    endpoint = Endpoint(url, model, key, settings.embedder_seconds) if url else None
+    threads = min(2, os.cpu_count() or 1)
+    return Minds(chooser(settings.home, endpoint, threads=threads, monotonic=time.monotonic))
 
 
 def open_service(settings: Settings, presence: Callable[[], Presence] | None = None) -> Service:
@@ -78,10 +127,31 @@ def open_service(settings: Settings, presence: Callable[[], Presence] | None = N
 
 def open_engine(settings: Settings, service: Service) -> Engine:
     """What works behind the ledger of a running service: one line for each worker."""
+    from minutebook.engine.embedding import Embedding
     from minutebook.engine.engine import Engine, Worker
+    from minutebook.engine.kinds import job_workers
+    from minutebook.engine.recording import Recording
+    from minutebook.files.desk import Desk
+    from minutebook.files.mirror_worker import MirrorWorker
+    from minutebook.files.place import Means
+    from minutebook.files.watcher import Watcher
 
-    workers: list[Worker] = []
-    return Engine(service.database, workers, clock=utc_now)
+    means, desk = Means(service.database, service.world), service.world.files
+    recording = service.world.traces
+    assert isinstance(desk, Desk)
+    assert isinstance(recording, Recording)
+    watcher = Watcher(means, desk)
+    workers: list[Worker] = [
+        MirrorWorker(means, desk),
+        watcher,
+        Embedding(service.database, service.world.meaning, utc_now),
+        *job_workers(service.database, service.world),
+        recording,
+    ]
+    engine = Engine(service.database, workers, clock=utc_now)
+    recording.serve(service.database, lambda: engine.wake(recording.name))
+    watcher.on_change(lambda: engine.wake(watcher.name))
+    return engine
 
 
 # --- callers -----------------------------------------------------------------------------------------

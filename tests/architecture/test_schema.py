@@ -22,7 +22,7 @@ ONLY_POSTGRES_INDEXES = {"texts_words", "shelves_words"}
 #: SQLite's full-text indexes and the tables in which they keep themselves; and the one of its row numbers.
 ONLY_SQLITE_TABLES = re.compile(r"(fulltext|shelf_words)(_\w+)?|sqlite_\w+")
 
-TYPES = {"TEXT": "text", "INTEGER": "bigint", "REAL": "double precision"}
+TYPES = {"TEXT": "text", "INTEGER": "bigint", "REAL": "double precision", "BLOB": "bytea"}
 
 Facts = set[tuple[Any, ...]]
 

@@ -24,7 +24,7 @@ import psycopg
 from minutebook.ledger.database import Database, open_database
 from minutebook.ledger.sqlite_tx import SqliteSession
 from minutebook.wiring import SCHEMA
-from tests.crash import story
+from tests.crash import adopting, pipeline, story
 from tests.invariants import state_of, violations
 
 Order = dict[str, Any]
@@ -183,8 +183,29 @@ def crowd(order: Order) -> dict[str, Any]:
     return {"steps": steps.names}
 
 
+def capture(order: Order) -> dict[str, Any]:
+    """Capture and extract, and die on the way if so ordered."""
+    return pipeline.go_on(order, Steps(order.get("kill_at")))
+
+
+def adopt(order: Order) -> dict[str, Any]:
+    """Adopt a repository, and die on the way if so ordered."""
+    steps = Steps(order.get("kill_at"))
+    steps.resting = True
+    steps.watch()
+
+    def ready() -> None:
+        steps.resting = False
+
+    found = adopting.adopt(
+        Path(order["home"]), Path(order["repository"]), activate=order["activate"], ready=ready
+    )
+    return {"steps": steps.names, **found}
+
+
 DEEDS: dict[str, Callable[[Order], dict[str, Any]]] = {
-    "tell": tell, "resume": resume, "look": look, "migrate": migrate, "crowd": crowd,
+    "tell": tell, "resume": resume, "look": look, "migrate": migrate, "crowd": crowd, "adopt": adopt, "capture": capture,
+    "begin": pipeline.begin,
 }  # fmt: skip
 
 

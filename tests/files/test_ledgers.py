@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from minutebook.files.entries import Certainty, Dialect, Kind, distinct
+from minutebook.files.entries import Certainty, Dialect, Kind, alike
 from minutebook.model.memories import Type
 from tests.files.parsing import only, read
 
@@ -132,7 +132,7 @@ def test_a_type_that_is_said_counts_more_than_one_that_is_guessed() -> None:
 def test_duplicates_are_counted_and_the_first_is_kept() -> None:
     block = "### 2026-02-14: Same\n**By:** Ripley\n**What:** One thing.\n\n"
     other = block.replace("One", "Another")
-    found = distinct(
+    found = alike(
         read(Dialect.LEDGER, block + other + block.replace("One  thing", "one thing") + block).entries
     )
-    assert [(entry.span.first, times) for entry, times in found] == [(1, 3), (5, 1)]
+    assert [(same[0].span.first, len(same)) for same in found] == [(1, 3), (5, 1)]

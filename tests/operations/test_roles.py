@@ -27,20 +27,28 @@ from tests.operations.asking import code
 #: The whole table, written out: a new operation is a line here that a reviewer sees.
 TABLE = {
     Access.READ: """
-        actors.list actors.show agents.show context.context context.diff decisions.diff decisions.history
-        decisions.list decisions.show events.list inbox.digest inbox.list inbox.show memories.diff
-        memories.history memories.list memories.seen memories.show memories.verify projects.list projects.show
-        runs.current runs.list runs.show scope.show search.search sessions.current sessions.list sessions.show
+        consolidation.list consolidation.show consolidation.status
+        captures.list captures.show runs.replay daily.list daily.show jobs.list jobs.show sources.list sources.show
+        actors.list actors.show adoptions.list adoptions.show agents.show context.context context.diff decisions.diff decisions.history
+        decisions.list decisions.show events.list files.status inbox.digest inbox.list inbox.show memories.diff
+        memories.history memories.list memories.seen memories.show memories.verify projects.links projects.list projects.show
+        runs.current runs.list runs.show scope.show search.search searches.explain searches.list searches.show sessions.current sessions.list sessions.show
         system.health tokens.list tokens.show tombstones.list verdicts.list verdicts.show""",
     Access.PROPOSE: """
-        decisions.edit decisions.write hooks.receive inbox.submit inbox.withdraw memories.archive memories.edit
+        captures.conversation captures.document captures.note
+        adopt.adopt
+        decisions.edit decisions.write files.sync hooks.receive inbox.submit inbox.withdraw memories.archive memories.edit
         memories.link memories.rescope memories.retire memories.supersede memories.tag memories.unlink
         memories.untag memories.write projects.see runs.abandon runs.finish runs.reload runs.start sessions.close sessions.start sessions.update""",
     Access.REVIEW: """
+        audit.audit audit.page consolidation.leave consolidation.retry consolidation.run consolidation.take
+        captures.extract jobs.retry
+        adoptions.accept adoptions.reject
         decisions.archive decisions.retire decisions.supersede inbox.expire inbox.promote inbox.reject
-        memories.restore tombstones.lift verdicts.revert""",
+        memories.restore projects.link projects.unlink tombstones.lift verdicts.revert""",
     Access.OPERATE: """
-        actors.add agents.add actors.edit actors.restore actors.retire inbox.erase memories.erase projects.add_repo
+        sources.erase runs.prune runs.repair
+        actors.add agents.add actors.edit actors.restore actors.retire files.replace inbox.erase memories.erase projects.add_repo
         projects.archive projects.create projects.edit projects.forget projects.restore system.backup
         system.export system.import system.reindex tokens.create tokens.revoke tokens.revoke_all
         verdicts.revert_all""",

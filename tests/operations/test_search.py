@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from minutebook.model.text import words
 from minutebook.operations import decisions, inbox, memories, search
+from minutebook.policy.query import parse
 from tests.conftest import ENGINES, Clock
 from tests.houses import House
 from tests.operations.asking import code
@@ -101,7 +101,7 @@ def test_a_deeper_scope_hides_its_namesake_also_where_only_the_shallow_one_match
         memories.write, type="learning", content="The port is 8080, says the team.", slug="port"
     )
     deep = house.ripley(memories.write, type="learning", content="It is 9090 here.", slug="port")
-    assert slugs(house, "port team", "ripley") == []  # hidden by what the query did not find
+    assert slugs(house, "says team", "ripley") == []  # hidden by what the query did not find
     assert slugs(house, "9090", "ripley") == ["port"]
     (hit,) = house.ripley(search.search, query="team", shadowed=True).hits
     assert (hit.id, hit.shadowed_by) == (wide.memory, deep.memory)
@@ -148,11 +148,12 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @example("\u202e\u2028\ufeff")
 @example("a" * 4_000)
 def test_no_string_makes_a_search_fail(asked: House, query: str) -> None:
-    if not words(query):
+    read = parse(query)
+    if not (read.terms or read.phrases or read.only_common):
         assert code(asked.jones, search.search, query=query) == "blank_field"
         return
     found = asked.jones(search.search, query=query, proposals_too=True)
-    assert found.state in ("hits", "empty", "filtered")
+    assert found.state in ("hits", "degraded", "empty", "filtered")
 
 
 @pytest.mark.parametrize("query", ["c++", "C#", "100%", "$5", "a&b", "(e)", "'f'", '"g"'])

@@ -111,18 +111,22 @@ def test_damage_is_a_failing_state(tmp_path: Path, clock: Clock) -> None:
 
 def _derived(house: House) -> dict[str, list[dict[str, Any]]]:
     return {
-        "texts": house.rows("SELECT ref, kind, project_id, title, body FROM texts ORDER BY ref"),
+        "texts": house.rows("SELECT ref, kind, project_id, terms FROM texts ORDER BY ref"),
+        "spellings": house.rows("SELECT gram, term FROM spellings ORDER BY gram, term"),
         "bands": house.rows("SELECT * FROM bands ORDER BY project_id, band, ref"),
         "tags": house.rows("SELECT * FROM tags ORDER BY ref, tag"),
     }
 
 
 HARM: dict[str, tuple[str, ...]] = {
-    "emptied": ("DELETE FROM texts", "DELETE FROM bands", "DELETE FROM tags"),
-    "wrong words": ("UPDATE texts SET title = 'x', body = 'y'",),
+    "emptied": ("DELETE FROM texts", "DELETE FROM bands", "DELETE FROM tags", "DELETE FROM spellings"),
+    "wrong words": (
+        "UPDATE texts SET terms = ' x | y '",
+        "INSERT INTO spellings (gram, term) VALUES ('', 'nobody')",
+    ),
     "orphans": (
-        """INSERT INTO texts (ref, kind, project_id, title, body)
-           VALUES ('nobody', 'memory', 'global', 'a', 'b')""",
+        """INSERT INTO texts (doc, ref, kind, project_id, terms)
+           VALUES (7, 'nobody', 'memory', 'global', ' a | b ')""",
         "INSERT INTO tags (ref, tag) VALUES ('nobody', 'x')",
         "INSERT INTO bands (project_id, band, ref) VALUES ('global', 7, 'nobody')",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
+from minutebook.files import workspace
 from minutebook.operations.registry import REGISTRY, Access
 
 #: Who asks in the story, besides the person who owns the ledger (None).
@@ -40,7 +41,10 @@ def tell(ask: Ask, home: Path) -> None:
     _sessions_and_projects(ask)
     _people(ask)
     _runs(ask)
+    _captures(ask)
+    _consolidation(ask)
     _undoing(ask)
+    _adopting(ask, home / "adopted")
     _house(ask, home)
     _badly(ask)
 
@@ -191,6 +195,12 @@ def _memories(ask: Ask) -> None:
 def _reading(ask: Ask) -> None:
     ask("Jones", "search.search", query="postgres machines")
     ask("Ripley", "search.search", query='proxy -nothing "2 MB"', status="all", proposals_too=True)
+    ask("Jones", "search.search", query="postgers", explain=True, everywhere=True)
+    ask("Ripley", "search.search", query="proxy", everywhere=True)
+    ask("Dallas", "searches.explain", ref="cats", query="cat")
+    ask("Ripley", "searches.explain", ref="no-such", query="cat")
+    ask("Ripley", "searches.show", search="01JD8ZK3V0000000000000000A")
+    ask("Jones", "searches.list", since="1d", state="failed")
     ask("Jones", "scope.show")
     ask("Dallas", "scope.show", agent="ripley")
     ask("Ripley", "scope.show", agent="bishop")
@@ -224,9 +234,15 @@ def _sessions_and_projects(ask: Ask) -> None:
     ask("Mother", "projects.edit", ref="sulaco", name="Sulaco Two")
     ask("Mother", "projects.archive", ref="sulaco")
     ask("Mother", "projects.restore", ref="sulaco")
+    ask("Dallas", "projects.link", other="sulaco")
+    ask("Ripley", "projects.links")
+    ask("Dallas", "projects.unlink", other="sulaco")
     ask("Ripley", "projects.see", path="/somewhere/else", host="elsewhere")
     ask("Mother", "projects.forget", path="/somewhere/else", host="elsewhere")
     ask("Mother", "projects.add_repo", name="engine", remote="https://example.org/engine.git")
+    ask("Jones", "files.status", every=True)
+    ask("Ripley", "files.sync")
+    ask("Mother", "files.replace", paths=[".squad/decisions.md"])
 
 
 def _people(ask: Ask) -> None:
@@ -265,6 +281,62 @@ def _runs(ask: Ask) -> None:
     ask("Bishop", "runs.abandon", ref=given_up)
 
 
+def _captures(ask: Ask) -> None:
+    """Nothing is read here: that is the service's work, and the story is told without it."""
+    words = "Ana: Which database?\nSebas: We decided to use PostgreSQL instead of MySQL for billing."
+    kept = ask("Dallas", "captures.conversation", content=words, consent="both agreed", mode="notes")
+    ask("Dallas", "captures.conversation", content=words, consent="both agreed")
+    ask(
+        "Ripley",
+        "captures.document",
+        content="# Decisions\n- We ship on Fridays from now on.",
+        title="Minutes",
+    )
+    ask("Ripley", "captures.note", content="Turns out the sandbox resets every night.", scope="project")
+    ask("Ripley", "captures.list", state="queued")
+    ask("Jones", "captures.show", ref=kept["capture"])
+    ask("Ripley", "captures.show", ref=kept["capture"])
+    ask("Dallas", "captures.extract", ref=kept["source"])
+    ask("Dallas", "sources.list", kind="conversation")
+    ask("Dallas", "sources.show", ref=kept["source"], first=2, last=2)
+    ask("Jones", "sources.show", ref=kept["source"])
+    ask("Dallas", "jobs.list", state="todo", kind="extract")
+    ask("Dallas", "jobs.show", ref=kept["job"])
+    ask("Dallas", "jobs.retry", ref=kept["job"])
+    ask("Dallas", "jobs.retry")
+    ask("Ripley", "daily.list", limit=5)
+    talked = ask("Bishop", "runs.start", task="talk")["run"]["id"]
+    spoken = "User: hello there\nAssistant: Turns out the proxy drops every body that is sent in chunks."
+    ask("Bishop", "runs.finish", ref=talked, transcript=spoken)
+    ask("Bishop", "runs.replay", ref=talked)
+    ask("Ripley", "runs.replay", ref=talked)
+    ask("Mother", "runs.prune", older_than="1d")
+    ask("Mother", "runs.repair", open_since="1d", confirm=True)
+    ask("Dallas", "daily.show", day="1999-12-31", scope="agent:ripley")
+    ask("Ripley", "daily.show", day="today", scope="agent:bishop")
+    ask("Mother", "sources.erase", ref=kept["source"], reason="they withdrew their consent")
+    ask("Dallas", "captures.extract", ref=kept["capture"])
+
+
+def _consolidation(ask: Ask) -> None:
+    """Something that repeats, something that disagrees, and a look through all of it."""
+    for slug, port in (("hatch-one", 8080), ("hatch-two", 9090)):
+        ask("Dallas", "memories.write", type="project", slug=slug, title="Hatch", content=f"The hatch of the lower deck listens on port {port} when docked.")  # fmt: skip
+    ask("Dallas", "memories.write", type="project", slug="promo", title="Promo", content="The promo code of the cantina works until 2020-01-31 only.")  # fmt: skip
+    ask("Jones", "consolidation.status")
+    ask("Ripley", "consolidation.run")
+    batch = ask("Dallas", "consolidation.run")
+    ask("Jones", "consolidation.list")
+    ask("Ripley", "consolidation.show")
+    waits = {each["kind"]: each["id"] for each in batch["suggestions"]}
+    ask("Dallas", "consolidation.take", id=waits["contradiction"], keep="hatch-two", reason="measured again")
+    ask("Dallas", "consolidation.leave", id=waits["outdated"])
+    ask("Dallas", "consolidation.leave", id=waits["outdated"])
+    ask("Dallas", "consolidation.retry", id=batch["run"]["id"])
+    ask("Mother", "audit.audit")
+    ask("Mother", "audit.page")
+
+
 def _undoing(ask: Ask) -> None:
     wrote = ask("Bishop", "memories.write", type="learning", content="Undo me, please.", slug="undo-me")
     ask("Dallas", "verdicts.revert", id=wrote["verdict"], dry_run=True)
@@ -275,6 +347,29 @@ def _undoing(ask: Ask) -> None:
     ask("Bishop", "memories.write", type="learning", content="Undo this one too.", slug="undo-this")
     ask("Mother", "verdicts.revert_all", actor="bishop", reason="all of it")
     ask("Mother", "verdicts.revert_all", actor="bishop", confirm=True)
+
+
+def _adopting(ask: Ask, repository: Path) -> None:
+    """A repository that the service can read, whoever asks: a workspace that the project was seen in."""
+    ledger = repository / ".squad" / "decisions.md"
+    ledger.parent.mkdir(parents=True)
+    ledger.write_text(
+        "# Decisions\n\n### 2026-01-05: Use Rust\n**By:** Ripley\n**What:** The parser is in Rust.\n\n"
+        "### 2026-01-06: Ship weekly\n**By:** Ash\n**What:** A release goes out on Mondays.\n"
+    )
+    (repository / "CLAUDE.md").write_text("# Rules\n\nAlways write a test first.\n")
+    project = ask("Jones", "projects.show")["project"]
+    workspace.create(repository, project=project["id"], name="Nostromo", created_at="2026-01-01T00:00:00Z")
+    ask("Ripley", "projects.see", path=str(repository), host="elsewhere")
+    ask("Ripley", "adopt.adopt", path=str(repository), pieces=True)
+    ask("Ripley", "adopt.adopt", path=str(repository), activate=True)
+    adopted = ask("Dallas", "adopt.adopt", path=str(repository), confirm=True)
+    ask("Dallas", "adopt.adopt", path=str(repository), confirm=True)
+    ask("Jones", "adoptions.list")
+    ask("Jones", "adoptions.show", id=adopted["id"], path=[".squad/decisions.md"])
+    ask("Mother", "adoptions.accept", id=adopted["id"], path=[".squad/decisions.md"])
+    ask("Mother", "adoptions.accept", id=adopted["id"], path=[".squad/decisions.md"], confirm=True)
+    ask("Dallas", "adoptions.reject", id=adopted["id"], reason="we have better rules", confirm=True)
 
 
 def _house(ask: Ask, home: Path) -> None:

@@ -92,7 +92,10 @@ class Outside(Surface):
         self._stack = ExitStack()
         work = home.parent / f"{home.name}-work"
         work.mkdir(parents=True)
-        self.served = Served(home, work, MINUTEBOOK_DATABASE_URL=url, MINUTEBOOK_PORT="0")
+        # Without workers: at which moment of the story a job is done would differ from surface to surface.
+        self.served = Served(
+            home, work, MINUTEBOOK_DATABASE_URL=url, MINUTEBOOK_PORT="0", MINUTEBOOK_JOB_WORKERS="0"
+        )
         self._stack.callback(self.served.end)
         self._stack.enter_context(self.served.serving())
         self.facts = json.loads(Path(self.served.places.facts).read_text())

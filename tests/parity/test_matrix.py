@@ -127,6 +127,28 @@ def test_a_token_may_what_its_role_may_in_its_project_and_nothing_in_another(sur
 def test_nothing_of_another_project_is_told_by_any_operation_or_error(surface: Outside) -> None:
     names = foreign(surface)
     surface.bind()
+    assert leaks(surface, names) == []
+
+
+@pytest.mark.parametrize("surface", [("http", "sqlite")], indirect=True)
+def test_through_a_link_exactly_the_linked_memory_is_told_and_nothing_beside_it(surface: Outside) -> None:
+    names = foreign(surface)
+    linked = surface.ask(None, "memories.write", type="project", content="The airlock opens to the left.")
+    surface.project = story.PROJECT
+    surface.ask(None, "memories.write", type="project", content="There is an airlock.", slug="airlock")
+    made = surface.ask(None, "memories.link", ref="airlock", relation="related_to", other=linked["memory"])
+    assert "error" not in made, made
+    surface.bind()
+    for who in ("Ripley", "Mother", "Jones"):
+        shown = surface.ask(who, "memories.show", ref=linked["memory"])
+        assert (shown["project"], shown["memory"]["content"]) == (OTHER, "The airlock opens to the left.")
+    told = surface.ask("Ripley", "context.context", task=f"open the airlock to the left, {CANARY}")
+    assert [item["project"] for item in told["items"]] == [OTHER, None]
+    assert leaks(surface, [*names, linked["verdict"]]) == []
+
+
+def leaks(surface: Outside, names: list[str]) -> list[tuple[str, str, str]]:
+    """What of the other project is told to an agent and to an operator who are bound to this one."""
     leaks: list[tuple[str, str, str]] = []
     for who in ("Ripley", "Mother"):
         for operation in REGISTRY.all():
@@ -139,7 +161,7 @@ def test_nothing_of_another_project_is_told_by_any_operation_or_error(surface: O
                 # What the caller said is no news to them.
                 if CANARY in answer.lower().replace(name.lower(), ""):
                     leaks.append((who, operation.name, answer[:300]))
-    assert leaks == []
+    return leaks
 
 
 def _names_something(operation: Operation) -> str | None:

@@ -9,6 +9,7 @@ import pytest
 
 from minutebook.model.actors import Actor, Role
 from minutebook.model.errors import MinutebookError
+from minutebook.model.evidence import parse_evidence
 from minutebook.model.inbox import Risk, Would
 from minutebook.model.memories import Type
 from minutebook.model.runs import Run, RunOutcome, RunStatus
@@ -105,6 +106,8 @@ def test_the_backstop_takes_a_coordinators_own_boundaries_and_no_other_decision(
         ({"outcome": RunOutcome.ABANDONED}, "the run was abandoned, and a boundary of it binds nobody by that"),
         ({"origin": "file"}, "it came from file, where nobody stands for the words"),
         ({"would": Would(contradicts=("M",))}, "it contradicts what stands"),
+        ({"source": "S"}, "it rests on captured material, and a boundary of that takes a person"),
+        ({"evidence": (parse_evidence("source:S#1-2"),)}, "it rests on captured material, and a boundary of that takes a person"),
     ],
 )  # fmt: skip
 def test_a_boundary_waits_when_one_thing_is_missing(more: dict[str, Any], why: str) -> None:

@@ -15,6 +15,7 @@ from minutebook.policy.relevance import (
     TASK_WORDS,
     Sought,
     checksums,
+    enough_from_afar,
     likeliest,
     score,
     stem,
@@ -22,7 +23,7 @@ from minutebook.policy.relevance import (
     weight_of,
     word_key,
 )
-from minutebook.policy.shelving import shelf_of
+from minutebook.policy.shelving import ABROAD, shelf_of
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,8 @@ MEMORY = Memory(
         ({"scope": Scope.of_agent("P", "ripley", Tier.GLOBAL), "tags": ("cross-team",)}, "ripley", None),
         ({"scope": Scope.of_session("P", "S1")}, "session:S1", None),
         ({"scope": Scope.of_repo("P", "R1")}, "", None),
+        ({"scope": Scope.of_project("P"), "type": Type.SCOPE}, ABROAD, None),
+        ({"scope": Scope.of_project("P"), "type": Type.ARCHITECTURAL}, ABROAD, None),
     ],
 )
 def test_a_memory_is_found_by_those_it_is_for(
@@ -122,7 +125,8 @@ def test_a_memory_is_found_by_those_it_is_for(
 
 @pytest.mark.parametrize(
     "more", [{"status": Status.RETIRED}, {"status": Status.SUPERSEDED}, {"status": Status.ERASED},
-             {"type": Type.SCOPE}, {"type": Type.ARCHITECTURAL}]
+             {"type": Type.SCOPE, "scope": Scope.everywhere()},
+             {"type": Type.ARCHITECTURAL, "scope": Scope.of_repo("P", "R1")}]
 )  # fmt: skip
 def test_what_does_not_stand_and_what_is_always_there_has_no_shelf(more: dict[str, object]) -> None:
     assert shelf_of(replace(MEMORY, **more)) is None  # type: ignore[arg-type]
@@ -135,3 +139,12 @@ def test_a_shelf_holds_the_words_of_the_name_first_and_no_more_than_its_limit() 
     key = word_key("P", "ripley")
     assert name.split() == checksums(key, ["proxy", "limit", "infra"])
     assert len(text.split()) == MEMORY_WORDS - 3
+
+
+@pytest.mark.parametrize(
+    ("words", "sought", "enough"),
+    [("aa bb", 3, True), ("aa", 3, False), ("aa | zz", 3, False), ("zz | aa bb", 2, True), ("aa", 1, True), ("", 1, False)],
+)  # fmt: skip
+def test_from_another_project_one_shared_word_is_not_enough(words: str, sought: int, enough: bool) -> None:
+    wanted = [Sought(frozenset({sum}), 1) for sum in ("aa", "bb", "cc")[:sought]]
+    assert enough_from_afar(words, wanted) is enough

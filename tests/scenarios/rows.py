@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 #: Everything but the migrations: also what is derived, which must not change on its own either.
 TABLES = (
-    "projects", "workspaces", "repos", "actors", "events", "memories", "revisions", "memory_links", "tags",
+    "projects", "workspaces", "repos", "actors", "events", "memories", "revisions", "memory_links", "reaches", "tags",
     "proposals", "verdicts", "requests", "claim_keys", "tombstones", "sessions", "session_revisions", "runs", "sources",
     "snapshots", "sightings",
     "ingestion_events", "jobs", "searches", "saved_views", "maintenance", "bands",
@@ -27,7 +27,7 @@ def all_rows(house: Readable) -> Rows:
     """Every row of every table, in an order of its own."""
     found = {name: sorted(map(_plain, house.rows(f"SELECT * FROM {name}"))) for name in TABLES}
     # Without what PostgreSQL generates beside them.
-    found["texts"] = sorted(map(_plain, house.rows("SELECT ref, kind, title, body FROM texts")))
+    found["texts"] = sorted(map(_plain, house.rows("SELECT ref, kind, terms FROM texts")))
     found["shelves"] = sorted(map(_plain, house.rows("SELECT ref, reader, layer, words FROM shelves")))
     return found
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 from minutebook.call import Call, LongCall
 from minutebook.controller.record import Record, claim_keys, lock_reach, outcome
-from minutebook.ledger import erasure, inbox, memories, revisions, verdicts
+from minutebook.ledger import erasure, inbox, memories, revisions, source_erasure, verdicts
 from minutebook.ledger.erasure import ERASED, Gone
 from minutebook.model.errors import MinutebookError
+from minutebook.model.evidence import Evidence
 from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Memory, Status
 from minutebook.model.scopes import GLOBAL
@@ -40,7 +41,7 @@ def _see_through(call: LongCall) -> None:
     # Noted first: a reader that keeps the log in use makes the checkpoint fail, and it can be run again.
     for known in missing:
         erasure.note(call.world.home, known)
-    call.database.checkpoint(*erasure.TABLES)
+    call.database.checkpoint(*erasure.TABLES, *source_erasure.TABLES)
 
 
 def erase_memory(call: Call, memory: Memory, *, reason: str) -> Outcome:
@@ -74,7 +75,13 @@ def erase_memory(call: Call, memory: Memory, *, reason: str) -> Outcome:
         refs=[memory.id, *(proposal.id for proposal in proposals)],
         slugs={memory.slug, *(r.state.slug for r in before)}.union(*map(_slugs, proposals)),
         wordings=wordings,
+        cited=(*memory.evidence, *(piece for proposal in proposals for piece in proposal.evidence)),
     )
+    for id in source_erasure.derived_from(call.tx, memory.id):
+        # What the house made out of it says it too.
+        derived = memories.get(call.tx, id)
+        if derived is not None and call.in_bounds(derived.scope.project):
+            erase_memory(call, derived, reason=reason)
     return outcome(verdict, slug=gone.slug, revision=gone.revision)
 
 
@@ -95,7 +102,14 @@ def erase_proposal(call: Call, proposal: Proposal, *, reason: str) -> Outcome:
         # Nothing is left to decide about, so it waits no longer.
         record.settle(proposal, ProposalStatus.REJECTED, reason=None)
     inbox.underive(call.tx, proposal)
-    verdict = _close(call, record, refs=[proposal.id], slugs=_slugs(proposal), wordings=wordings)
+    verdict = _close(
+        call,
+        record,
+        refs=[proposal.id],
+        slugs=_slugs(proposal),
+        wordings=wordings,
+        cited=proposal.evidence,
+    )
     return outcome(verdict, slug=erasure.name_of(proposal.id), revision=None)
 
 
@@ -128,7 +142,13 @@ def _bury(record: Record, ref: str, wordings: set[tuple[str, str]], reason: str)
 
 
 def _close(
-    call: Call, record: Record, *, refs: list[str], slugs: set[str], wordings: set[tuple[str, str]]
+    call: Call,
+    record: Record,
+    *,
+    refs: list[str],
+    slugs: set[str],
+    wordings: set[tuple[str, str]],
+    cited: Iterable[Evidence],
 ) -> Verdict:
     # Its effects are of no use to a revert, which must not bring anything back.
     record.effects.clear()
@@ -138,4 +158,7 @@ def _close(
     reach = erasure.reach(call.tx, refs, claims=claims)
     project = None if record.project == GLOBAL else record.project
     erasure.scrub(call.tx, Gone(refs=reach, slugs=frozenset(slugs), project=project))
+    # The raw material that it came from, and what runs said of it.
+    said = source_erasure.Said(frozenset(content for _, content in wordings), tuple(cited))
+    source_erasure.scrub(call.tx, project, said, keys)
     return verdict

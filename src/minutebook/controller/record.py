@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minutebook.call import Call
-from minutebook.ledger import claims, events, inbox, links, memories, tombstones, verdicts
+from minutebook.ledger import claims, events, inbox, links, memories, reach, tombstones, verdicts
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Proposal, ProposalStatus
 from minutebook.model.memories import Memory, Relation
@@ -121,6 +121,22 @@ class Record:
         if removed:
             self.effects.append(Effect("link", f"{from_id} {relation} {to_id}", "linked", ""))
         return removed
+
+    def reach(self, way: reach.Way, slug: str) -> bool:
+        """Let a project read a memory of another one, which is called `slug`."""
+        opened = reach.open_(self.call.tx, self.call.new_id(), way, slug, self._act())
+        if opened:
+            self.effects.append(Effect("reach", f"{way.from_id} {way.relation} {way.memory}", "", "linked"))
+        return opened
+
+    def unreach(self, way: reach.Way) -> bool:
+        closed = reach.close(self.call.tx, way, self._act())
+        if closed:
+            self.effects.append(Effect("reach", f"{way.from_id} {way.relation} {way.memory}", "linked", ""))
+        return closed
+
+    def _act(self) -> reach.Act:
+        return reach.Act(self.call.actor.id, self.call.now, self.seq)
 
     def bury(
         self, cause: Cause, *, ref: str, slug: str, claim: str, key: str, reason: str, agent: str = ""

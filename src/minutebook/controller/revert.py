@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from minutebook.call import Call
+from minutebook.controller import across
 from minutebook.controller.record import Record, claim_keys, lock_reach
 from minutebook.controller.review import candidate_of, edits_of
-from minutebook.ledger import inbox, memories, revisions, tombstones, verdicts
+from minutebook.ledger import inbox, memories, reach, revisions, tombstones, verdicts
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Proposal, ProposalStatus
@@ -204,6 +205,8 @@ def _put_back(
             record.unlink(from_id, Relation(relation), to_id)
         else:
             record.link(from_id, Relation(relation), to_id)
+    elif effect.kind == "reach":
+        _put_back_reach(call, record, effect)
     elif effect.kind == "tombstone":
         tombstone = tombstones.get(call.tx, effect.ref)
         if tombstone is not None and effect.after == "laid":
@@ -211,6 +214,17 @@ def _put_back(
         elif tombstone is not None:
             tombstones.lay_again(call.tx, tombstone.id)
             record.effects.append(Effect("tombstone", tombstone.id, "lifted", "laid"))
+
+
+def _put_back_reach(call: Call, record: Record, effect: Effect) -> None:
+    """Close a link to another project, or open it again to where its memory is now."""
+    from_id, relation, to_id = effect.ref.split(" ")
+    if effect.after == "linked":
+        standing = reach.way_of(call.tx, from_id, relation, to_id)
+        if standing is not None:
+            record.unreach(standing)
+        return
+    across.reopen(call, record, from_id, Relation(relation), to_id)
 
 
 def _put_back_memory(call: Call, record: Record, effect: Effect, *, bury: bool, reason: str) -> None:

@@ -10,17 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from minutebook.call import Call
+from minutebook.controller import capture
 from minutebook.controller.review import candidate_of, carry_out, weigh
 from minutebook.controller.write import screen_candidate
 from minutebook.ledger import actors, events, inbox, runs, sessions, sources
 from minutebook.model.actors import Actor, Origin, Role
+from minutebook.model.captures import Receipt, Trigger
 from minutebook.model.errors import Kind, MinutebookError
 from minutebook.model.inbox import Proposal
 from minutebook.model.runs import Promoted, Run, RunOutcome, RunReport, TurnedDown, Waits
 from minutebook.model.sessions import MOST_SUMMARY
-from minutebook.model.text import one_line, plain
+from minutebook.model.text import one_line
 from minutebook.model.verdicts import RuleHit
-from minutebook.policy import secrets
 from minutebook.policy.promotion import EndRule, end_rule
 
 #: The system's own actor. Nobody can ask as this one: the role cannot be given.
@@ -63,7 +64,7 @@ def finish(
     append_event(call, "run.finished", run, {"agent": run.agent, "outcome": outcome})
     own = _as(call, run, SCRIBE, Origin.SYSTEM)
     found = _promote_all(own, run, outcome, coordinates=_coordinates(call, run))
-    source, note = _keep(call, run, transcript)
+    receipt, note = _keep(call, run, transcript)
     report = RunReport(
         run=run.id,
         agent=run.agent,
@@ -74,8 +75,10 @@ def finish(
         refused=tuple(found.refused),
         more=found.more,
         session=_tell_session(own, run, outcome, summary),
-        transcript=source,
+        transcript=None if receipt is None else receipt.source,
         transcript_note=note,
+        capture=None if receipt is None else receipt.capture,
+        job=None if receipt is None else receipt.job,
     )
     append_event(
         own,
@@ -243,21 +246,25 @@ def _short(text: str, most: int) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def _keep(call: Call, run: Run, transcript: str | None) -> tuple[str | None, str]:
-    """Keep the transcript as a source, unless it holds a secret: nothing of one is kept anywhere."""
+def _keep(call: Call, run: Run, transcript: str | None) -> tuple[Receipt | None, str]:
+    """Capture the transcript, unless it holds a secret: nothing of one is kept anywhere."""
     if transcript is None or not transcript.strip():
         return None, ""
-    refusing, _ = secrets.look(plain(transcript))
-    if refusing:
-        return None, f"The transcript was not kept: it holds what looks like a credential ({refusing[0]})."
-    title = _short(run.task, _TASK_CHARS) or f"Run of {run.agent}"
+    rule = capture.refused_by(transcript)
+    if rule is not None:
+        return None, f"The transcript was not kept: it holds what looks like a credential ({rule})."
     material = sources.Material(
         project=run.project,
         kind="run",
-        title=title,
+        title=_short(run.task, _TASK_CHARS) or f"Run of {run.agent}",
         content=transcript,
         capture_mode="transcript",
         run=run.id,
     )
-    source, _ = sources.keep(call.tx, call.new_id(), material, by=call.actor.id, at=call.now)
-    return source, ""
+    try:
+        receipt = capture.capture(call, material, Trigger.SESSION_CLOSE)
+    except MinutebookError as error:
+        if error.code != "erased":
+            raise
+        return None, f"The transcript was not kept: {error.message}"
+    return receipt, ""

@@ -149,7 +149,7 @@ def gather(
     if call.caller.project is not None:
         here = call.project.id
         if candidate.propose or not may_decide(call.actor.role):
-            proposed = inbox.of_claim(tx, here, call.actor.id, candidate.type, claim)
+            proposed = inbox.of_claim(tx, here, call.actor.id, candidate.type, claim, candidate.scope)
         near_proposals = inbox.near(
             tx, touching if here == home else bands.sharing(tx, here, sketched, limits.neighbours)
         )

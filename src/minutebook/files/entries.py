@@ -219,12 +219,10 @@ def _raws(document: Document, owned: list[bool], kinds: dict[int, Kind]) -> list
     return [Raw(Span(a + 1, b + 1, document.digest(a, b)), kind) for a, b, kind in found]
 
 
-def distinct(entries: Iterable[Entry]) -> list[tuple[Entry, int]]:
-    """The entries that say different things, each with how often it stands in the file; the first one is kept."""
-    found: dict[tuple[str, str, str | None], tuple[Entry, int]] = {}
+def alike(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """Entries that say the same, together, in the order of the first of each."""
+    found: dict[tuple[str, str, str | None], list[Entry]] = {}
     for entry in entries:
         said = f"{entry.text}\n{entry.rationale or ''}"
-        key = (fold_claim(entry.title), fold_claim(said), entry.date)
-        first, times = found.get(key, (entry, 0))
-        found[key] = (first, times + 1)
+        found.setdefault((fold_claim(entry.title), fold_claim(said), entry.date), []).append(entry)
     return list(found.values())

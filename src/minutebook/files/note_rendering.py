@@ -111,15 +111,19 @@ _ESCAPED = re.compile(r"[\\\[\]<]")
 _LINE = re.compile(r"- \[((?:\\.|[^\\\]]){0,800})\]\(([^()\s]{1,800})\)(?: - (.*))?$")
 
 
-def render_index(notes: Iterable[IndexLine]) -> Index:
-    """`MEMORY.md`: as many whole lines as the caps allow, and, where they do not, how many are missing."""
+def render_index(notes: Iterable[IndexLine], count: int | None = None) -> Index:
+    """`MEMORY.md`: as many whole lines as the caps allow, and, where they do not, how many are missing.
+
+    `count` says how many notes there are, where not all of them are given.
+    """
     lines = [_line(note) for note in notes]
+    count = len(lines) if count is None else count
     kept = _fitting(lines, MOST_INDEX_LINES, MOST_INDEX_BYTES)
-    left_out = len(lines) - kept
+    left_out = count - kept
     if left_out:
         # Room for the last line, which says so.
         kept = _fitting(lines, MOST_INDEX_LINES - 1, MOST_INDEX_BYTES - 100)
-        left_out = len(lines) - kept
+        left_out = count - kept
         lines = [*lines[:kept], f"<!-- {left_out} more notes are in this folder. -->"]
     return Index("".join(f"{line}\n" for line in lines).encode(), left_out)
 

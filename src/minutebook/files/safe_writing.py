@@ -29,6 +29,8 @@ _SHORT = 16
 _LEFT = re.compile(
     rf"\.minutebook-[0-9A-Z]{{26}}(?:\.part|-([0-9a-f]{{{_SHORT}}})-([0-9a-f]{{{_SHORT}}})\.swap)"
 )
+#: What is replaced or deleted is read whole first, up to this size: a generated ledger of a big team is large.
+_MOST_REPLACED = 64 * 1024 * 1024
 #: How often a name that a sweep took from under us is made anew.
 _ATTEMPTS = 4
 
@@ -68,7 +70,7 @@ def write(
     new = sha256_of(data)
     with root.folder_of(path, make=True) as (folder, leaf):
         assert folder is not None
-        before = read_at(folder, leaf, path, most=max(MOST_BYTES, len(data)))
+        before = read_at(folder, leaf, path, most=max(_MOST_REPLACED, len(data)))
         if before is not None and before.sha256 == new:
             return Written(new, before.facts, changed=False)
         if (before.sha256 if before else None) != was:
@@ -95,7 +97,7 @@ def write(
 def delete(root: Root, path: str, *, was: str, new_id: NewId) -> bool:
     """Delete a file that holds what the caller says it does; False where there is none any more."""
     with root.folder_of(path) as (folder, leaf):
-        if folder is None or (before := read_at(folder, leaf, path)) is None:
+        if folder is None or (before := read_at(folder, leaf, path, most=_MOST_REPLACED)) is None:
             return False
         if before.sha256 != was:
             raise _changed(path)

@@ -27,6 +27,8 @@ class Binding:
     project: str
     name: str
     created_at: str
+    #: whether the generated files are kept here; `mirror = false` in the file turns them off, for every clone
+    mirror: bool = True
 
     @property
     def file(self) -> Path:
@@ -67,7 +69,10 @@ def read(path: Path) -> Binding:
     created = table.get("created_at", "")
     if not isinstance(name, str) or not isinstance(created, str):
         raise _bad(path, "has a name or created_at that is not text")
-    return Binding(path.parent.parent, project, name, created)
+    mirror = table.get("mirror", True)
+    if not isinstance(mirror, bool):
+        raise _bad(path, "has a mirror that is neither true nor false")
+    return Binding(path.parent.parent, project, name, created, mirror)
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -81,7 +86,7 @@ def _bytes_of(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def create(root: Path, *, project: str, name: str, created_at: str) -> Binding:
+def create(root: Path, *, project: str, name: str, created_at: str, mirror: bool = True) -> Binding:
     """Write the workspace file, whole or not at all; an existing one is never overwritten."""
     folder = root / FOLDER
     path = folder / NAME
@@ -89,7 +94,7 @@ def create(root: Path, *, project: str, name: str, created_at: str) -> Binding:
         "# Binds this directory to a minutebook project. Commit it: clones, moves and worktrees keep their memory.\n"
         f'project_id = "{project}"\n'
         f'name = "{_quoted(name)}"\n'
-        f'created_at = "{created_at}"\n'
+        f'created_at = "{created_at}"\n' + ("" if mirror else "mirror = false\n")
     )
     try:
         folder.mkdir(exist_ok=True)
@@ -111,7 +116,7 @@ def create(root: Path, *, project: str, name: str, created_at: str) -> Binding:
             f"Cannot write {visible(str(path))}: {error.strerror}.",
             hint="run init where you may write",
         ) from error
-    return Binding(root, project, name, created_at)
+    return Binding(root, project, name, created_at, mirror)
 
 
 def _place(data: bytes, staged: str, folder: int) -> None:

@@ -88,6 +88,7 @@ TABLES = (
         f"from_id IN {_WANTED} AND to_id IN {_WANTED}",
         seqs=("seq",),
     ),
+    Table("reaches", ("id",), seqs=("seq", "ended_seq")),
     Table("proposals", ("id",), seqs=("seq",), left_out=("claim",)),
     Table("verdicts", ("id",), _VERDICTS, seqs=("seq",)),
     Table(
@@ -119,8 +120,21 @@ TABLES = (
     ),
     Table("sources", ("id",)),
     Table("ingestion_events", ("id",)),
+    Table("adoptions", ("id",)),
+    Table(
+        "adopted_files",
+        ("adoption_id", "path"),
+        "adoption_id IN (SELECT a.id FROM adoptions a WHERE a.project_id = :project)",
+    ),
+    Table(
+        "adopted_entries",
+        ("source_id", "first_line"),
+        "adoption_id IN (SELECT a.id FROM adoptions a WHERE a.project_id = :project)",
+    ),
     Table("saved_views", ("id",)),
     Table("requests", ("actor", "key"), local=True),
+    Table("consolidations", ("id",), seqs=("seq",), local=True),
+    Table("suggestions", ("id",), local=True),
     Table("jobs", ("id",), local=True),
     Table("searches", ("id",), seqs=("seq",), local=True),
 )

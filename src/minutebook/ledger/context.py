@@ -9,7 +9,7 @@ missing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from minutebook.ledger import inbox, sessions, shelves
@@ -17,6 +17,7 @@ from minutebook.ledger.database import Row, Tx
 from minutebook.ledger.memories import from_row, scope_of
 from minutebook.ledger.moment import Found, Moment, moment_of
 from minutebook.ledger.plain import load_tags
+from minutebook.ledger.relevant import BEYOND, Abroad, Likely, likely_abroad, likely_here, scored
 from minutebook.ledger.shelves import Wanted
 from minutebook.model.actors import Role
 from minutebook.model.context import (
@@ -34,28 +35,12 @@ from minutebook.model.memories import BOUNDARIES, Memory
 from minutebook.model.sessions import Session
 from minutebook.policy.compilation import Material, Waiting
 from minutebook.policy.limits import Limits
-from minutebook.policy.relevance import (
-    REACH,
-    Sought,
-    checksums,
-    likeliest,
-    score,
-    task_words,
-    weight_of,
-    word_key,
-)
 from minutebook.policy.shadowing import Named, shadows
 from minutebook.policy.shelving import EVERYONE, reader_in, reader_of, session_reader
 
 T = TypeVar("T")
 States = Callable[[Evidence], EvidenceState]
 
-#: Read beyond what a layer takes, so that what it leaves out can be named.
-_BEYOND = 10
-#: Memories that are read whole to be scored.
-_SCORED = 40
-#: Of the best score, one part in so many is still relevant.
-_SHARE = 3
 #: Roles that can let in what governs; the scribe does it by the coordinators' rule.
 _MAY_DECIDE = frozenset({Role.COORDINATOR.value, Role.OPERATOR.value, Role.SCRIBE.value})
 #: What a row or an index that cannot be read raises.
@@ -92,19 +77,20 @@ def _lower(moment: Moment, above: Material, states: States) -> Material:
     seen = _readers(moment, session)
     layers = _layers_of(request, moment.limits)
     places = _reading(moment, list(layers), lambda: _places(moment, layers, seen), {})
-    likely = Likely()
+    likely, abroad = Likely(), Abroad()
     if request.task:
-        likely = _reading(moment, [Layer.RELEVANT], lambda: _likely(moment, seen), likely)
-    touched = [*(layer for layer in places if places[layer]), *([Layer.RELEVANT] if likely.places else [])]
-    wanted = list(dict.fromkeys([place for each in places.values() for place in each] + likely.places))
+        likely = _reading(moment, [Layer.RELEVANT], lambda: likely_here(moment, seen), likely)
+        abroad = _reading(moment, [Layer.RELEVANT], lambda: likely_abroad(moment, likely), abroad)
+    about = [*likely.places, *abroad.likely.places]
+    touched = [*(layer for layer in places if places[layer]), *([Layer.RELEVANT] if about else [])]
+    wanted = list(dict.fromkeys([place for each in places.values() for place in each] + about))
     rows = _reading(moment, touched, lambda: _rows(moment, wanted), {})
     found = {
-        layer: _making(
-            moment, layer, lambda each=each: [_at(moment, rows, place).memory for place in each], []
-        )
+        layer: _making(moment, layer, lambda each=each: [moment.at(rows, place).memory for place in each], [])
         for layer, each in places.items()
     }
-    relevant = _making(moment, Layer.RELEVANT, lambda: _scored(moment, likely, rows), [])
+    relevant = _making(moment, Layer.RELEVANT, lambda: scored(moment, likely, abroad, rows), [])
+    origins = {memory.id: abroad.called[memory.scope.project] for memory, _ in relevant if abroad.has(memory)}
     every = [*(memory for each in found.values() for memory in each), *(memory for memory, _ in relevant)]
     return Material(
         boundaries=above.boundaries,
@@ -115,8 +101,14 @@ def _lower(moment: Moment, above: Material, states: States) -> Material:
         episodes=found.get(Layer.EPISODE, ()),
         session=session,
         waiting=_reading(moment, [Layer.INBOX], lambda: _waiting(moment), None) if request.inbox else None,
+        origins=origins,
         hidden=above.hidden | _reading(moment, touched, lambda: _hidden(moment, every, seen), frozenset()),
-        evidence={**above.evidence, **_states(every, states)},
+        # The files that another project cites are not those of the workspace that is looked at here.
+        evidence={
+            **above.evidence,
+            **_states((memory for memory in every if memory.id not in origins), states),
+            **_states((memory for memory in every if memory.id in origins), unverifiable),
+        },
         missing=moment.missing,
         faults=moment.faults,
     )
@@ -194,11 +186,11 @@ def _layers_of(request: ContextRequest, limits: Limits) -> dict[Layer, Wanted]:
     # Of the core nothing may be left out unsaid, so all that could be listed is read.
     wanted = {
         Layer.CORE: Wanted(Layer.CORE, False, limits.context_items + limits.context_listed),
-        Layer.LESSON: Wanted(Layer.LESSON, True, limits.context_lessons + _BEYOND),
-        Layer.PROFILE: Wanted(Layer.PROFILE, True, limits.context_profile + _BEYOND),
+        Layer.LESSON: Wanted(Layer.LESSON, True, limits.context_lessons + BEYOND),
+        Layer.PROFILE: Wanted(Layer.PROFILE, True, limits.context_profile + BEYOND),
     }
     if request.task:
-        wanted[Layer.EPISODE] = Wanted(Layer.EPISODE, True, limits.context_episodes + _BEYOND)
+        wanted[Layer.EPISODE] = Wanted(Layer.EPISODE, True, limits.context_episodes + BEYOND)
     return wanted
 
 
@@ -228,17 +220,6 @@ def _rows(moment: Moment, places: Sequence[int]) -> dict[int, Row]:
     return {row["doc"]: row for row in shelves.at(moment.tx, wanted)}
 
 
-def _at(moment: Moment, rows: dict[int, Row], place: int) -> Found:
-    then = moment.then.get(place)
-    if then is not None:
-        return then
-    made = moment.made.get(place)
-    if made is None:
-        row = rows[place]
-        moment.made[place] = made = Found(from_row(row), place, row["words"])
-    return made
-
-
 def _session(moment: Moment) -> Session | None:
     if moment.fresh:
         return sessions.current(moment.tx, moment.request.project)
@@ -251,66 +232,6 @@ def _waiting(moment: Moment) -> Waiting:
         raise MinutebookError("invalid_input", "What waited in the inbox then is not kept.")
     rows = inbox.waiting(moment.tx, moment.request.project)
     return Waiting(sum(row["n"] for row in rows), sum(row["n"] for row in rows if row["type"] in BOUNDARIES))
-
-
-# --- what is relevant ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Likely:
-    """Where memories are that may be about a task, and what each of its words is worth."""
-
-    places: list[int] = field(default_factory=list)
-    sought: list[Sought] = field(default_factory=list)
-
-
-def _likely(moment: Moment, seen: list[tuple[str, str]]) -> Likely:
-    """For each word of the task the newest that hold it; of all these the likeliest.
-
-    How many hold a word is known up to that reach, and so is what it is worth.
-    """
-    wanted = task_words(moment.request.task)
-    if not wanted:
-        return Likely()
-    keys = [word_key(project, reader) for project, reader in seen]
-    sums = [list(each) for each in zip(*(checksums(key, wanted) for key in keys), strict=True)]
-    found = _holding(moment, sums, seen)
-    sought = [Sought(frozenset(sums[word]), weight_of(len(found[word]))) for word in found]
-    return Likely(likeliest(found, [each.weight for each in sought], _SCORED), sought)
-
-
-def _scored(moment: Moment, likely: Likely, rows: dict[int, Row]) -> list[tuple[Memory, int]]:
-    """Memories that share enough words with the task, most points first, then the newest."""
-    points: list[tuple[int, int]] = []
-    for place in likely.places:
-        then = moment.then.get(place)
-        if then is not None or place in rows:
-            words = rows[place]["words"] if then is None else then.words
-            points.append((-score(words, likely.sought), -place))
-    points.sort()
-    best = -points[0][0] if points else 0
-    least = max(moment.limits.context_points, best // _SHARE, 1)
-    enough = [(-total, -place) for total, place in points if -total >= least]
-    most = moment.limits.context_items + _BEYOND
-    return [(_at(moment, rows, place).memory, total) for total, place in enough[:most]]
-
-
-def _holding(moment: Moment, sums: list[list[str]], seen: list[tuple[str, str]]) -> dict[int, list[int]]:
-    """For each word the newest places that hold it, also of what changed since."""
-    rows = shelves.holding(moment.tx, sums, seq=moment.request.seq, fresh=moment.fresh, limit=REACH)
-    found: dict[int, list[int]] = {word: [] for word in range(len(sums))}
-    for row in rows:
-        found[row["word"]].append(row["doc"])
-    held = {
-        then.place: set(then.words.split())
-        for then, shelf in moment.shelved
-        if (shelf.project, shelf.reader) in seen
-    }
-    if held:
-        for word, wanted in enumerate(sums):
-            more = [place for place, words in held.items() if not words.isdisjoint(wanted)]
-            found[word] = sorted({*found[word], *more}, reverse=True)[:REACH]
-    return found
 
 
 # --- shadows and evidence --------------------------------------------------------------------------------------------

@@ -62,6 +62,8 @@ class Tx(ABC):
     """
 
     dialect: Dialect
+    #: What the connection that writes knows from one transaction to the next: only what was committed belongs here.
+    lasting: dict[str, Any]
     _kept: dict[tuple[str, str], Any] | None = None
 
     @property

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TypeVar
 
-from minutebook.ledger import bands, inbox, memories, shelves
+from minutebook.ledger import bands, fulltext, inbox, memories, shelves, spellings
 from minutebook.ledger.database import Database, Tx
 from minutebook.model.inbox import ProposalStatus
 from minutebook.model.memories import Status
 from minutebook.model.system import Coverage, Reindexed
 from minutebook.policy.similarity import sketch
+
+T = TypeVar("T")
 
 #: Rows that are rebuilt in one write: others get their turn between two of them.
 _AT_ONCE = 100
@@ -70,6 +73,7 @@ def rebuild(database: Database) -> Reindexed:
         all_memories, all_proposals = memories.all_ids(tx), inbox.all_ids(tx)
     # First: a spoilt index would refuse every text that is put in below.
     database.write("global", lambda tx: tx.run(tx.dialect.rebuild_text))
+    database.write("global", spellings.clear)
     database.write("global", lambda tx: tx.run(tx.dialect.rebuild_words))
     removed = 0
     for some in _batches(all_memories):
@@ -96,6 +100,29 @@ def shelve(database: Database) -> None:
     for some in _batches(standing):
         database.write("global", lambda tx, some=some: _shelve(tx, some))
     database.write("global", shelves.filled)
+
+
+def read_texts(database: Database) -> None:
+    """Take in the terms of everything, in a ledger that is older than they are.
+
+    Killed on the way it is begun again by whoever opens the ledger next.
+    """
+    with database.read() as tx:
+        all_memories, all_proposals = memories.all_ids(tx), inbox.all_ids(tx)
+    for some in _batches(all_memories):
+        database.write("global", lambda tx, some=some: _read(tx, some, memories.get, memories.rederive))
+    for some in _batches(all_proposals):
+        database.write("global", lambda tx, some=some: _read(tx, some, inbox.get, inbox.rederive))
+    database.write("global", fulltext.read)
+
+
+def _read(
+    tx: Tx, ids: list[str], get: Callable[[Tx, str], T | None], rederive: Callable[[Tx, T], None]
+) -> None:
+    for id in ids:
+        found = get(tx, id)
+        if found is not None:
+            rederive(tx, found)
 
 
 def _shelve(tx: Tx, ids: list[str]) -> None:
@@ -150,5 +177,6 @@ def _remove_stale(tx: Tx, ref: str, kept: Sketches, wanted: set[tuple[str, int]]
 def _orphans(tx: Tx) -> tuple[int, int]:
     texts = tx.run(f"DELETE FROM texts WHERE {_ORPHANS.format(ref='ref')}")
     tx.run(f"DELETE FROM tags WHERE {_ORPHANS.format(ref='ref')}")
+    tx.run("DELETE FROM vectors WHERE ref NOT IN (SELECT id FROM memories WHERE status <> 'erased')")
     tx.run("DELETE FROM shelves WHERE ref NOT IN (SELECT id FROM memories WHERE status = 'active')")
     return texts, tx.run(f"DELETE FROM bands WHERE {_ORPHANS.format(ref='ref')}")

@@ -107,12 +107,20 @@ class Dialect(ABC):
     columns: str
     #: The next :n numbers (seq) of the event log, ascending, taken for whoever asked.
     next_seqs: str
+    #: The place of the next text of a project whose places are :low to :high.
+    next_doc: str
+    #: How many texts (n) lie from :low to :high, or about so many.
+    count_texts: str
+    #: How many texts (n) match :term, all in all.
+    count_holding: str
     #: Builds the full-text index anew from `texts`.
     rebuild_text: str
     #: Builds the index of words anew from `shelves`.
     rebuild_words: str
     #: Behind `memories` where a slug is looked for among the active: which index that is for.
     by_name: str
+    #: Behind a SELECT that picks a row to take: passes over what another transaction is taking.
+    skip_locked: str
     #: Whether a ledger is one file, which can be copied and put back.
     one_file: bool
 
@@ -138,15 +146,16 @@ class Dialect(ABC):
         return self._driver_fault(error)
 
     @abstractmethod
-    def fulltext_query(self, table: str, clause: str) -> str:
-        """The statement that ranks the rows of `texts` that match :match, of one :kind, best first.
+    def texts_query(self, index: int, ranged: bool) -> str:
+        """The statement that finds the newest texts that match :t<index>, at most :most, as one row (term, docs).
 
-        `clause` speaks about the row `m` of `table` that the text belongs to.
+        Between :low<index> and :high<index> where it is ranged. Their places stand in one text, parted by commas:
+        thousands of rows would cost more than finding them did.
         """
 
     @abstractmethod
-    def fulltext_match(self, terms: list[str]) -> str:
-        """The value of :match for "any of these words", each taken literally."""
+    def texts_match(self, terms: Sequence[str]) -> str:
+        """The value of :t<index> for "all of these terms"."""
 
     @abstractmethod
     def words_query(self, index: int, clause: str | None) -> str:
@@ -167,16 +176,15 @@ class Dialect(ABC):
 class SqliteDialect(Dialect):
     """SQLite, through apsw."""
 
-    def fulltext_query(self, table: str, clause: str) -> str:
-        # bm25 is smaller for the better match; a word of the title counts for five of the body.
-        return f"""
-            SELECT t.ref, -bm25(fulltext, 5.0, 1.0) AS score
-              FROM fulltext JOIN texts t ON t.doc = fulltext.rowid JOIN {table} m ON m.id = t.ref
-             WHERE fulltext MATCH :match AND t.kind = :kind AND {clause}
-             ORDER BY score DESC, t.ref LIMIT :limit"""
+    def texts_query(self, index: int, ranged: bool) -> str:
+        # By the rowid of the full-text table itself: only then is it read from one place to another.
+        clause = f" AND f.rowid BETWEEN :low{index} AND :high{index}" if ranged else ""
+        return f"""SELECT {index} AS term, group_concat(doc) AS docs FROM (
+                SELECT f.rowid AS doc FROM fulltext f WHERE fulltext MATCH :t{index}{clause}
+                 ORDER BY f.rowid DESC LIMIT :most) AS b{index}"""
 
-    def fulltext_match(self, terms: list[str]) -> str:
-        return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    def texts_match(self, terms: Sequence[str]) -> str:
+        return " AND ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
     def words_query(self, index: int, clause: str | None) -> str:
         shelf = "" if clause is None else " JOIN shelves s ON s.doc = f.rowid"
@@ -186,7 +194,7 @@ class SqliteDialect(Dialect):
                  WHERE shelf_words MATCH :w{index}{clause or ""} ORDER BY f.rowid DESC LIMIT :limit) AS b{index}"""
 
     def words_match(self, checksums: Sequence[str]) -> str:
-        return self.fulltext_match(list(checksums))
+        return " OR ".join(f'"{checksum}"' for checksum in checksums)
 
     def _driver_fault(self, error: Exception) -> Fault:
         result = getattr(error, "result", None)
@@ -206,18 +214,19 @@ class SqliteDialect(Dialect):
 class PostgresDialect(Dialect):
     """PostgreSQL, through psycopg."""
 
-    def fulltext_query(self, table: str, clause: str) -> str:
-        return f"""
-            SELECT t.ref, ts_rank(t.words, q.query) AS score
-              FROM (SELECT to_tsquery('english', CAST(:match AS TEXT)) AS query) q
-              JOIN texts t ON t.words @@ q.query JOIN {table} m ON m.id = t.ref
-             WHERE t.kind = :kind AND {clause}
-             ORDER BY score DESC, t.ref LIMIT :limit"""
+    def texts_query(self, index: int, ranged: bool) -> str:
+        # OFFSET 0 keeps the order out of the search: else it walks through all rows from the newest.
+        clause = f" AND t.doc BETWEEN :low{index} AND :high{index}" if ranged else ""
+        return f"""SELECT {index} AS term, string_agg(CAST(doc AS TEXT), ',') AS docs FROM (
+                SELECT doc FROM (
+                    SELECT t.doc FROM texts t WHERE t.words @@ CAST(:t{index} AS tsquery){clause}
+                    OFFSET 0) AS a{index}
+                 ORDER BY doc DESC LIMIT :most) AS b{index}"""
 
-    def fulltext_match(self, terms: list[str]) -> str:
+    def texts_match(self, terms: Sequence[str]) -> str:
         # Quoted words: nothing in them is an operator.
         escaped = (term.replace("\\", "\\\\").replace("'", "''") for term in terms)
-        return " | ".join(f"'{term}'" for term in escaped)
+        return " & ".join(f"'{term}'" for term in escaped)
 
     def words_query(self, index: int, clause: str | None) -> str:
         # OFFSET 0 keeps the order out of the search: else it walks through all rows from the newest.
@@ -321,10 +330,16 @@ SQLITE = SqliteDialect(
             SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0) + 1, 1 WHERE :n > 0
             UNION ALL SELECT seq + 1, n + 1 FROM numbers WHERE n < :n)
         SELECT seq FROM numbers""",
+    next_doc="COALESCE((SELECT max(d.doc) + 1 FROM texts d WHERE d.doc BETWEEN :low AND :high), :low)",
+    # Texts are taken away only when they are erased or moved: few numbers are unused.
+    count_texts="SELECT COALESCE(max(doc) + 1 - :low, 0) AS n FROM texts WHERE doc BETWEEN :low AND :high",
+    count_holding="SELECT count(*) AS n FROM fulltext WHERE fulltext MATCH :term",
     rebuild_text="INSERT INTO fulltext (fulltext) VALUES ('rebuild')",
     rebuild_words="INSERT INTO shelf_words (shelf_words) VALUES ('rebuild')",
     # Without statistics SQLite takes the index of statuses for as good, and walks through the whole project.
     by_name="INDEXED BY memories_identity",
+    # One transaction writes at a time: nobody else is taking anything.
+    skip_locked="",
     one_file=True,
 )
 
@@ -348,9 +363,14 @@ POSTGRES = PostgresDialect(
     next_seqs="""
         SELECT nextval(pg_get_serial_sequence('events', 'seq')) AS seq
           FROM generate_series(1, CAST(:n AS BIGINT))""",
+    next_doc=":low + nextval('text_docs')",
+    count_texts="""
+        SELECT count(*) AS n FROM (SELECT 1 FROM texts WHERE doc BETWEEN :low AND :high LIMIT 20000) AS counted""",
+    count_holding="SELECT count(*) AS n FROM texts WHERE words @@ CAST(:term AS tsquery)",
     # Its own pages are the server's affair; what can be asked is whether it answers at all.
     rebuild_text="REINDEX INDEX texts_words",
     rebuild_words="REINDEX INDEX shelves_words",
     by_name="",
+    skip_locked="FOR UPDATE SKIP LOCKED",
     one_file=False,
 )

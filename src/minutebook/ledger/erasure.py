@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from minutebook.ledger import memories
+from minutebook.ledger import manifest, memories, searches, signals, source_erasure, vectors
 from minutebook.ledger.database import Row, Tx
 from minutebook.ledger.plain import dump, dump_state, load, load_state
 from minutebook.model.errors import MinutebookError
@@ -36,6 +36,10 @@ TABLES = (
     "tags",
     "bands",
     "shelves",
+    "vectors",
+    "spellings",
+    "searches",
+    "signals",
     "snapshots",
     "runs",
 )
@@ -229,6 +233,7 @@ _WAYS: dict[str, Callable[[Row, Gone], Row]] = {
     "snapshots": _snapshot,
     "runs": _run,
     "requests": _request,
+    "sources": lambda row, gone: source_erasure.without_words(row, gone.refs, gone.says),
 }
 
 
@@ -267,15 +272,20 @@ def scrub(tx: Tx, gone: Gone) -> None:
             _rewrite(tx, gone, "snapshots", "bundle LIKE :like", like=f"%{ref}%")
             _rewrite(tx, gone, "runs", "report LIKE :like", like=f"%{ref}%")
             _rewrite(tx, gone, "requests", "answer LIKE :like", like=f"%{ref}%")
+            # Who found it may have quoted it in the question.
+            searches.forget(tx, ref)
+            signals.forget(tx, ref)
         tx.run("UPDATE memories SET claim = '' WHERE id = :ref", ref=ref)
         tx.run("UPDATE proposals SET claim = '' WHERE id = :ref OR memory_id = :ref", ref=ref)
         tx.run("DELETE FROM tags WHERE ref = :ref", ref=ref)
+        vectors.remove(tx, ref)
         _forget_requests(tx, ref, gone)
     _rewrite(tx, gone, "events", f"verdict_id IN ({_quoted_ids(gone.refs)})")
     for slug in sorted(gone.slugs):
         for table, columns in _PROSE.items():
             clause = " OR ".join(f"{column} LIKE :quoted" for column in columns)
             _rewrite(tx, gone, table, clause, quoted=f"%'{slug}'%")
+    manifest.forget_names(tx, sorted(gone.slugs))
 
 
 def _has_words(tx: Tx, ref: str) -> bool:

@@ -106,6 +106,17 @@ def before(
     return [_event(row) for row in rows]
 
 
+def of_run(tx: Tx, run: str, *, limit: int) -> list[Event]:
+    """What happened in a run, in order."""
+    rows = tx.all(
+        "SELECT * FROM events WHERE run_id = :run AND seq <= :settled ORDER BY seq LIMIT :limit",
+        run=run,
+        settled=tx.settled,
+        limit=limit,
+    )
+    return [_event(row) for row in rows]
+
+
 def _filters(
     project: str | None, kind: str | None, subject: str | None, actor: str | None
 ) -> tuple[str, dict[str, Any]]:

@@ -13,6 +13,7 @@ from minutebook.model.inbox import Proposal, ProposalStatus, Risk
 from minutebook.model.memories import Importance, Type
 from minutebook.model.scopes import Scope, ScopeKind
 from minutebook.policy.similarity import sketch
+from minutebook.policy.terms import proposal_line
 
 _INSERT = """
     INSERT INTO proposals (
@@ -134,10 +135,8 @@ def reopen(tx: Tx, proposal: Proposal, *, at: str, seq: int) -> None:
 
 
 def _derive(tx: Tx, proposal: Proposal) -> None:
-    body = proposal.content if not proposal.rationale else f"{proposal.content}\n{proposal.rationale}"
-    fulltext.put(
-        tx, ref=proposal.id, kind="proposal", project=proposal.project, title=proposal.title, body=body
-    )
+    line = proposal_line(proposal.title, proposal.content, proposal.rationale)
+    fulltext.put(tx, ref=proposal.id, kind="proposal", project=proposal.project, line=line)
     if proposal.status is ProposalStatus.PENDING:
         bands.add(tx, proposal.project, proposal.id, sketch(proposal.content))
 
@@ -149,7 +148,7 @@ def _underive(tx: Tx, proposal: Proposal) -> None:
 def underive(tx: Tx, proposal: Proposal) -> None:
     """Make a proposal unfindable."""
     _underive(tx, proposal)
-    fulltext.remove(tx, proposal.id)
+    fulltext.erase(tx, proposal.id)
 
 
 def rederive(tx: Tx, proposal: Proposal) -> None:
@@ -218,16 +217,35 @@ def slugs_like(tx: Tx, project: str, slug: str) -> set[str]:
     return {row["slug"] for row in rows}
 
 
-def of_claim(tx: Tx, project: str, agent: str, type: str, claim: str) -> Proposal | None:
-    """The oldest pending proposal of the same agent and type that says exactly this."""
+def merged_of_claim(tx: Tx, project: str, type: str, claim: str) -> Proposal | None:
+    """The last proposal of a type that said exactly this and was accepted, whatever its memory says now."""
+    rows = tx.all(
+        """SELECT * FROM proposals
+            WHERE claim = :claim AND project_id = :project AND type = :type AND status = 'merged'""",
+        claim=claim,
+        project=project,
+        type=type,
+    )
+    return _proposal(max(rows, key=lambda row: row["seq"])) if rows else None
+
+
+def of_claim(tx: Tx, project: str, agent: str, type: str, claim: str, scope: Scope) -> Proposal | None:
+    """The oldest pending proposal of the same agent, type and scope that says exactly this."""
     rows = tx.all(
         """SELECT * FROM proposals
             WHERE claim = :claim AND project_id = :project AND agent = :agent AND type = :type
-              AND status = 'pending'""",
+              AND status = 'pending' AND scope_project = :home AND scope = :scope AND tier = :tier
+              AND scope_agent = :whose AND repo_id = :repo AND session_id = :session""",
         claim=claim,
         project=project,
         agent=agent,
         type=type,
+        home=scope.project,
+        scope=scope.kind,
+        tier=scope.tier,
+        whose=scope.agent,
+        repo=scope.repo,
+        session=scope.session,
     )
     # Sorted here: ORDER BY id would make SQLite walk the primary key instead of asking for the claim.
     return _proposal(min(rows, key=lambda row: row["id"])) if rows else None
@@ -284,18 +302,6 @@ def list_(
         **params,
     )
     return [_proposal(row) for row in rows]
-
-
-def matching(tx: Tx, terms: list[str], project: str, *, limit: int) -> list[dict[str, Any]]:
-    """Rows (ref, score) of pending proposals that hold any of the terms, best first."""
-    return fulltext.match(
-        tx,
-        terms,
-        kind="proposal",
-        clause="m.project_id = :project AND m.status = 'pending'",
-        params={"project": project},
-        limit=limit,
-    )
 
 
 def waiting(tx: Tx, project: str) -> list[dict[str, Any]]:

@@ -34,10 +34,13 @@ def remove(tx: Tx, *, from_id: str, relation: Relation, to_id: str) -> bool:
 
 
 def of(tx: Tx, id: str) -> list[Link]:
-    """Links from and to a memory."""
+    """Links from and to a memory, also those that lead into another project."""
     rows = tx.all(
         """SELECT from_id, relation, to_id, created_by, created_at, seq FROM memory_links
-            WHERE from_id = :id OR to_id = :id""",
+            WHERE from_id = :id OR to_id = :id
+           UNION ALL
+           SELECT from_id, relation, memory_id, created_by, created_at, seq FROM reaches
+            WHERE ended_seq IS NULL AND relation <> '' AND (from_id = :id OR memory_id = :id)""",
         id=id,
     )
     # Here, since there are few: a sorter of the database's costs more than all the rest of this read.

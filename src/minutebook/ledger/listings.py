@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from minutebook.ledger import fulltext
 from minutebook.ledger.database import Tx
 from minutebook.ledger.memories import from_row, governing_types, scope_of
 from minutebook.ledger.plain import load_tags
@@ -51,13 +50,6 @@ def list_(
         **params,
     )
     return [_line(row) for row in rows]
-
-
-def matching(tx: Tx, terms: list[str], reader: Reader, wanted: Filter, *, limit: int) -> list[dict[str, Any]]:
-    """Rows (ref, score) of memories that the reader may see and that hold any of the terms, best first."""
-    clause, params = visible(reader)
-    clause += narrow(wanted, params)
-    return fulltext.match(tx, terms, kind="memory", clause=clause, params=params, limit=limit)
 
 
 #: A standing memory that another standing memory contradicts. Asked of the links, so that it never goes stale.
@@ -118,18 +110,27 @@ def standing_in(tx: Tx, reader: Reader) -> list[tuple[Scope, MemoryLine]]:
     return [(scope_of(row), _line(row)) for row in rows]
 
 
-def namesakes(tx: Tx, reader: Reader, ids: Sequence[str]) -> list[tuple[int, MemoryLine]]:
-    """Active memories the reader may see that bear the type and slug of one of these, with their depth."""
+def namesakes(
+    tx: Tx, reader: Reader, ids: Sequence[str], *, until_seq: int | None = None
+) -> list[tuple[int, MemoryLine]]:
+    """Active memories the reader may see that bear the type and slug of one of these, with their depth.
+
+    `until_seq` leaves out what changed after it.
+    """
     if not ids:
         return []
     names = {f"i{index}": id for index, id in enumerate(ids)}
     clause, params = visible(reader)
+    if until_seq is not None:
+        clause += " AND m.seq <= :until_seq"
+        params["until_seq"] = until_seq
     # From the few that are named to those of the same name: the other way round walks through everything.
     rows = tx.all(
         f"""SELECT {_LINE}, 0 AS contested
-              FROM memories f JOIN memories m
-                ON m.project_id IN (:reader_project, 'global') AND m.slug = f.slug AND m.type = f.type
-             WHERE f.id IN ({", ".join(":" + name for name in names)}) AND m.status = 'active' AND {clause}""",
+              FROM memories f CROSS JOIN memories m {tx.dialect.by_name}
+             WHERE f.id IN ({", ".join(":" + name for name in names)}) AND m.status = 'active'
+               AND m.project_id IN (:reader_project, 'global') AND m.slug = f.slug AND m.type = f.type
+               AND {clause}""",
         **names,
         **params,
     )

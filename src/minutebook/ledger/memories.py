@@ -24,6 +24,7 @@ from minutebook.model.memories import (
 )
 from minutebook.model.scopes import Scope, ScopeKind
 from minutebook.policy.similarity import sketch
+from minutebook.policy.terms import memory_line
 
 _INSERT = """
     INSERT INTO memories (
@@ -67,6 +68,8 @@ def replace(tx: Tx, prior: Memory, memory: Memory, claim: str, verdict: str) -> 
         tx.run("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
         _add_tags(tx, memory.id, memory.tags)
     revisions.keep(tx, memory, verdict)
+    if prior.scope.project != memory.scope.project:
+        fulltext.move(tx, memory.id, memory.scope.project)
     underive(tx, prior)
     _derive(tx, memory)
     return True
@@ -81,15 +84,9 @@ def _derive(tx: Tx, memory: Memory) -> None:
     """Make the memory findable. Only what stands can be a duplicate; what is past can still be searched."""
     shelves.put(tx, memory)
     if memory.status is Status.ERASED:
-        fulltext.remove(tx, memory.id)
+        fulltext.erase(tx, memory.id)
         return
-    body = memory.content
-    for more in (memory.rationale, memory.summary, " ".join(memory.tags)):
-        if more:
-            body += "\n" + more
-    fulltext.put(
-        tx, ref=memory.id, kind="memory", project=memory.scope.project, title=memory.title, body=body
-    )
+    fulltext.put(tx, ref=memory.id, kind="memory", project=memory.scope.project, line=memory_line(memory))
     if memory.status is Status.ACTIVE:
         bands.add(tx, memory.scope.project, memory.id, sketch(memory.content))
 
@@ -104,6 +101,7 @@ def rederive(tx: Tx, memory: Memory) -> None:
     """Build the derived rows of a memory anew."""
     tx.run("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
     _add_tags(tx, memory.id, memory.tags)
+    fulltext.move(tx, memory.id, memory.scope.project)
     _derive(tx, memory)
 
 
@@ -147,6 +145,17 @@ def named(tx: Tx, slug: str, reader: Reader, *, governing: bool | None, active: 
         **params,
     )
     return sorted((from_row(row) for row in rows), key=lambda m: -m.scope.depth)
+
+
+def standing_for(tx: Tx, project: str, slug: str) -> list[Memory]:
+    """Active memories of a slug that stand for a whole project."""
+    rows = tx.all(
+        """SELECT * FROM memories
+            WHERE slug = :slug AND project_id = :project AND scope = 'project' AND status = 'active' ORDER BY id""",
+        slug=slug,
+        project=project,
+    )
+    return [from_row(row) for row in rows]
 
 
 def of_identity(tx: Tx, scope: Scope, type: Type, slug: str) -> Memory | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from minutebook.ledger import events, past, shelves
-from minutebook.ledger.database import Tx
+from minutebook.ledger.database import Row, Tx
+from minutebook.ledger.memories import from_row
 from minutebook.ledger.visibility import Reader
 from minutebook.model.context import ContextRequest, Layer, LayerFault, LeftOut, Reason
 from minutebook.model.memories import BOUNDARIES, Memory, Status
@@ -39,6 +40,8 @@ class Moment:
     shelved: list[tuple[Found, Shelf]] = field(default_factory=list)
     #: the same by their places
     then: dict[int, Found] = field(default_factory=dict)
+    #: memories of other projects that changed since: a link may lead to one of them
+    elsewhere: list[past.Then] = field(default_factory=list)
     #: what was made of rows already: a memory may be in several layers
     made: dict[int, Found] = field(default_factory=dict)
     missing: list[LeftOut] = field(default_factory=list)
@@ -47,6 +50,17 @@ class Moment:
     @property
     def projects(self) -> list[str]:
         return list(dict.fromkeys((self.request.project, GLOBAL)))
+
+    def at(self, rows: dict[int, Row], place: int) -> Found:
+        """What is at a place, of the rows that were read, or as it stood."""
+        then = self.then.get(place)
+        if then is not None:
+            return then
+        made = self.made.get(place)
+        if made is None:
+            row = rows[place]
+            self.made[place] = made = Found(from_row(row), place, row["words"])
+        return made
 
 
 def moment_of(tx: Tx, request: ContextRequest, limits: Limits) -> Moment:
@@ -61,7 +75,10 @@ def moment_of(tx: Tx, request: ContextRequest, limits: Limits) -> Moment:
 
 def _put_back(moment: Moment, then: past.Then) -> None:
     memory = then.memory
-    if memory.status is not Status.ACTIVE or memory.scope.project not in moment.projects:
+    if memory.status is not Status.ACTIVE:
+        return
+    if memory.scope.project not in moment.projects:
+        moment.elsewhere.append(then)
         return
     if then.erased:
         if memory.scope.kind is not ScopeKind.AGENT or memory.scope.agent == moment.request.agent:

@@ -55,6 +55,12 @@ def sees(reader: Reader, memory: Memory) -> bool:
 
 def get(tx: Tx, id: str, reader: Reader, seq: int) -> Memory | None:
     """A memory by its id, as it stood then, if it existed and the reader may see what it was."""
+    memory = at(tx, id, seq)
+    return memory if memory is not None and sees(reader, memory) else None
+
+
+def at(tx: Tx, id: str, seq: int) -> Memory | None:
+    """A memory by its id, as it stood then, whoever may see it."""
     row = tx.one("SELECT * FROM memories WHERE id = :id AND created_seq <= :seq", id=id, seq=seq)
     if row is None:
         return None
@@ -72,7 +78,7 @@ def get(tx: Tx, id: str, reader: Reader, seq: int) -> Memory | None:
         memory = load_state(kept["state"], id=id, revision=kept["revision"], seq=kept["seq"])
         if row["status"] == Status.ERASED:
             memory = replace(memory, status=Status.ERASED)
-    return memory if sees(reader, memory) else None
+    return memory
 
 
 def named(tx: Tx, slug: str, reader: Reader, seq: int, *, governing: bool | None) -> list[Memory]:
@@ -114,11 +120,11 @@ def list_(
 def _matching(changed: Iterable[Then], reader: Reader, wanted: Filter) -> Iterable[Memory]:
     for then in changed:
         memory = replace(then.memory, status=Status.ERASED) if then.erased else then.memory
-        if sees(reader, memory) and _fits(memory, wanted):
+        if sees(reader, memory) and fits(memory, wanted):
             yield memory
 
 
-def _fits(memory: Memory, wanted: Filter) -> bool:
+def fits(memory: Memory, wanted: Filter) -> bool:
     """The same as the listing asks of rows."""
     if wanted.governing is not None and memory.governs != wanted.governing:
         return False

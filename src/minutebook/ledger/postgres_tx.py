@@ -34,7 +34,7 @@ _SEQ_BITS = 40  # a thousand thousand million events
 class PostgresTx(Tx):
     """One transaction on one psycopg connection."""
 
-    __slots__ = ("_connection", "_fell", "_later", "_place", "_settled")
+    __slots__ = ("_connection", "_fell", "_later", "_place", "_settled", "lasting")
     dialect = POSTGRES
 
     def __init__(
@@ -45,7 +45,9 @@ class PostgresTx(Tx):
         settled: int | None = None,
         later: Callable[[Callable[[], None]], None] | None = None,
         fell: Callable[[Fault], None] | None = None,
+        lasting: dict[str, Any] | None = None,
     ) -> None:
+        self.lasting = {} if lasting is None else lasting
         self._connection: Connection | None = connection
         self._place = place
         self._settled = settled
@@ -122,6 +124,7 @@ class PostgresSession:
         self._connect = connect
         self._connection: Connection | None = None
         self._tx: PostgresTx | None = None
+        self._lasting: dict[str, Any] = {}
         self._fault: Fault | None = None
         self.later: list[Callable[[], None]] = []
 
@@ -134,7 +137,11 @@ class PostgresSession:
         found = self._do(f"BEGIN; SELECT pg_advisory_xact_lock({place.key(LANE, lane)}); {place.enter}")
         place.check_version(found)
         self._tx = PostgresTx(
-            self._connection, place, later=lambda work: self.later.append(work), fell=self._fell
+            self._connection,
+            place,
+            later=lambda work: self.later.append(work),
+            fell=self._fell,
+            lasting=self._lasting,
         )
         return self._tx
 

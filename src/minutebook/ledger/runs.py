@@ -116,6 +116,20 @@ def open_of(tx: Tx, project: str, agent: str, *, limit: int) -> list[Run]:
     return [_run(row) for row in rows]
 
 
+def left_open(tx: Tx, project: str, before: str, *, limit: int) -> list[Run]:
+    """Open runs that began before a time and in which nothing happened since, the deepest first."""
+    rows = tx.all(
+        """SELECT r.* FROM runs r
+            WHERE r.project_id = :project AND r.status = 'open' AND r.started_at < :before
+              AND NOT EXISTS (SELECT 1 FROM events e WHERE e.run_id = r.id AND e.at >= :before)
+            ORDER BY r.id DESC LIMIT :limit""",
+        project=project,
+        before=before,
+        limit=limit,
+    )
+    return [_run(row) for row in rows]
+
+
 def children_of(tx: Tx, id: str, *, limit: int) -> list[str]:
     rows = tx.all(
         "SELECT id FROM runs WHERE parent_run_id = :id ORDER BY id LIMIT :limit", id=id, limit=limit

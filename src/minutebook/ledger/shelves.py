@@ -55,6 +55,10 @@ def place_of(created_seq: int) -> int:
 _UNCHANGED = " AND (SELECT m.seq FROM memories m WHERE m.id = s.ref) <= :seq"
 
 
+#: Behind a shelf `s`: only what stands for the whole project, which is all that others may ever read of it.
+OF_PROJECT = " AND (SELECT m.scope FROM memories m WHERE m.id = s.ref) = 'project'"
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """So many of one layer, from one end of the order of creation."""
@@ -87,12 +91,15 @@ def of_layers(
     return tx.all(" UNION ALL ".join(branches), **params)
 
 
-def holding(tx: Tx, words: Sequence[Sequence[str]], *, seq: int, fresh: bool, limit: int) -> list[Row]:
+def holding(
+    tx: Tx, words: Sequence[Sequence[str]], *, seq: int, fresh: bool, limit: int, clause: str = ""
+) -> list[Row]:
     """For each word, given by its checksums, the newest places (word, doc) that hold it and are unchanged since.
 
-    `fresh` says that nothing changed since `seq`, so that nobody needs to look.
+    `fresh` says that nothing changed since `seq`, so that nobody needs to look. `clause` narrows the shelf `s`.
     """
-    branches = [tx.dialect.words_query(index, None if fresh else _UNCHANGED) for index in range(len(words))]
+    clause += "" if fresh else _UNCHANGED
+    branches = [tx.dialect.words_query(index, clause or None) for index in range(len(words))]
     params = {f"w{index}": tx.dialect.words_match(sums) for index, sums in enumerate(words)}
     given = {} if fresh else {"seq": seq}
     return tx.all(" UNION ALL ".join(branches), limit=limit, **params, **given)
@@ -107,4 +114,18 @@ def at(tx: Tx, places: Sequence[int]) -> list[Row]:
         f"""SELECT m.*, s.doc, s.words FROM shelves s JOIN memories m ON m.id = s.ref
              WHERE s.doc IN ({", ".join(":" + name for name in names)})""",
         **names,
+    )
+
+
+def of_refs(tx: Tx, refs: Sequence[str], *, seq: int, fresh: bool) -> list[Row]:
+    """Places (doc, words) of those of these memories that stand for a whole project and are unchanged since."""
+    if not refs:
+        return []
+    names = {f"i{index}": ref for index, ref in enumerate(refs)}
+    given = {} if fresh else {"seq": seq}
+    return tx.all(
+        f"""SELECT s.doc, s.words FROM shelves s
+             WHERE s.ref IN ({", ".join(":" + name for name in names)}){OF_PROJECT}{"" if fresh else _UNCHANGED}""",
+        **names,
+        **given,
     )

@@ -17,7 +17,7 @@ from minutebook.model.errors import MinutebookError
 class SqliteTx(Tx):
     """One transaction on one apsw connection."""
 
-    __slots__ = ("_columns", "_connection", "_execute", "_later", "_settled")
+    __slots__ = ("_columns", "_connection", "_execute", "_later", "_settled", "lasting")
     dialect = SQLITE
 
     def __init__(
@@ -27,7 +27,9 @@ class SqliteTx(Tx):
         *,
         settled: int | None = None,
         later: Callable[[Callable[[], None]], None] | None = None,
+        lasting: dict[str, Any] | None = None,
     ) -> None:
+        self.lasting = {} if lasting is None else lasting
         self._connection = connection
         self._execute: Callable[..., apsw.Cursor] = connection.execute
         # Column names by statement, kept for the connection: asking apsw costs more than the row.
@@ -129,13 +131,19 @@ class SqliteSession:
         self._connection = connection
         self._still_there = still_there
         self._columns: dict[str, tuple[str, ...]] = {}
+        self._lasting: dict[str, Any] = {}
         self._tx: SqliteTx | None = None
         self.later: list[Callable[[], None]] = []
 
     def begin(self, lane: str) -> Tx:
         self.abandon()  # what a batch that broke off in an unforeseen way may have left
         self._do("BEGIN IMMEDIATE")
-        self._tx = SqliteTx(self._connection, self._columns, later=lambda work: self.later.append(work))
+        self._tx = SqliteTx(
+            self._connection,
+            self._columns,
+            later=lambda work: self.later.append(work),
+            lasting=self._lasting,
+        )
         return self._tx
 
     def mark(self) -> None:

@@ -95,6 +95,8 @@ class Item:
     score: int | None
     evidence: EvidenceState | None
     tokens: int
+    #: the linked project that it comes from, by its slug; None for what is of this one or global
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

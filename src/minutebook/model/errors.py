@@ -78,6 +78,7 @@ CODES: dict[str, tuple[Kind, str]] = {
     "bad_setting": (Kind.INVALID, "A setting has a value that cannot be used."),
     "bad_archive": (Kind.INVALID, "The archive cannot be read as one of ours, whole."),
     "bad_file": (Kind.INVALID, "The file cannot be read as what it should hold; the line says where."),
+    "bad_model": (Kind.INVALID, "The model cannot be used: not readable, or not what its hash says."),
     "wrong_method": (Kind.METHOD, "The route does not take this method."),
     "bad_media": (Kind.MEDIA, "The body is not in a form that the route takes."),
     # who asks
@@ -131,6 +132,7 @@ CODES: dict[str, tuple[Kind, str]] = {
     "io_error": (Kind.UNAVAILABLE, "The disk or the database server failed."),
     "no_access": (Kind.UNAVAILABLE, "A file or folder is there and cannot be read or written."),
     "missing_extra": (Kind.UNAVAILABLE, "An optional part is not installed."),
+    "no_model": (Kind.UNAVAILABLE, "No embedding model is there, or it does not answer."),
     "backup_failed": (Kind.UNAVAILABLE, "The backup could not be made or did not pass its check."),
     # us
     "forbidden_open": (Kind.INTERNAL, "Our own process tried to open the database files by another way."),

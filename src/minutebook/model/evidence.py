@@ -23,7 +23,7 @@ class Evidence:
 
     kind: EvidenceKind
     ref: str
-    #: lines of a file, `12-30`
+    #: lines of a file or of a source, `12-30`
     span: str | None = None
     #: SHA-256 of the span when it was cited
     digest: str | None = None
@@ -41,7 +41,7 @@ _FILE = re.compile(r"(?P<path>.*?)(#(?P<span>\d+(-\d+)?))?(@(?P<commit>[^/@#\s]+
 
 
 def parse_evidence(text: str) -> Evidence:
-    """Read `file:src/app.py#10-20@commit`, `url:https://…`, `source:ID`, `message:ID`, `commit:SHA`.
+    """Read `file:src/app.py#10-20@commit`, `url:https://…`, `source:ID#10-20`, `message:ID`, `commit:SHA`.
 
     Text without a known prefix is an address when it looks like one, else a file.
     """
@@ -53,7 +53,7 @@ def parse_evidence(text: str) -> Evidence:
     else:
         kind, ref = EvidenceKind.FILE, text.strip()
     span = commit = None
-    if kind is EvidenceKind.FILE:
+    if kind in (EvidenceKind.FILE, EvidenceKind.SOURCE):
         # From the end, and only what looks like one: `@` and `#` are letters of a path too.
         place = _FILE.fullmatch(ref)
         assert place is not None

@@ -126,6 +126,8 @@ class Digest:
     oldest: str | None
     #: groups of slugs that say nearly the same
     batches: tuple[tuple[str, ...], ...] = ()
+    #: what a consolidation suggests and nobody has taken or left yet
+    suggestions: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,6 +201,8 @@ class MemoryView:
     standing: str
     links: tuple[Link, ...]
     supersedes: tuple[str, ...]
+    #: the linked project that it was read from, by its slug; None for what is of this one or global
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,3 +41,19 @@ class Repo:
     slug: str
     remote: str | None
     created_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reaching:
+    """A link to another project: to all that stands there for the whole project, or to one memory of it."""
+
+    id: str
+    #: the other project, by its slug
+    project: str
+    #: the one memory that may be read; None where it is the whole project
+    memory: str | None
+    #: the memory here that the link comes from, and how it stands to the other
+    link: str | None
+    relation: str | None
+    created_by: str
+    created_at: str

@@ -172,6 +172,9 @@ class RunReport:
     #: the source that keeps the transcript, or why it is not kept
     transcript: str | None = None
     transcript_note: str = ""
+    #: the transcript's ingestion event, and the job that reads it
+    capture: str | None = None
+    job: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,3 +231,47 @@ class Checked:
     evidence: str
     state: EvidenceState
     because: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """One line of a run's ledger: something that happened in it, or was said."""
+
+    #: its place, counted from 1
+    place: int
+    at: str | None
+    who: str
+    #: an event such as memory.added, or `said`
+    kind: str
+    #: what was said, or the name of what it was about
+    said: str
+    #: the number of the event log; None for what was said
+    seq: int | None = None
+    verdict: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """Transcripts that were let go, or would be."""
+
+    applied: bool
+    runs: tuple[str, ...]
+    sources: tuple[str, ...]
+    bytes: int
+    #: whether there are more than one call lets go
+    more: bool
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What was wrong with the ledgers of runs, and was mended, or would be."""
+
+    applied: bool
+    #: captures that no job was about: they are read now
+    stranded: tuple[str, ...]
+    #: transcripts that nobody had asked to be read
+    unread: tuple[str, ...]
+    #: runs that nobody will finish
+    abandoned: tuple[str, ...]
+    sentence: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from minutebook.model.meaning import Embedded
+
 #: ok, warning (works, but see to it), error (does not work).
 State = Literal["ok", "warning", "error"]
 
@@ -126,6 +128,9 @@ class Mirror:
 
     state: Literal["none", "current", "behind"] = "none"
     events_behind: int = 0
+    #: workspaces on the machine that answers, and what keeps some of them from being served
+    workspaces: int = 0
+    faults: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +167,7 @@ class Health:
     jobs: Jobs | None
     index: Coverage | None
     mirror: Mirror
+    meaning: Embedded
     visitors: tuple[LastSeen, ...]
     #: what works behind the ledger; nothing where a command owns it for its own time
     duties: tuple[Duty, ...] = ()
@@ -240,6 +246,8 @@ class Reindexed:
     texts_mended: int
     texts_removed: int
     bands_removed: int
+    #: vectors that were made; None where they were left as they are
+    vectors_made: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 
 from minutebook.model.errors import MinutebookError
 
-_FORM = "%Y-%m-%dT%H:%M:%S.%fZ"
 _AGO = re.compile(r"(\d{1,6})\s*(s|m|h|d|w)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 
@@ -18,7 +17,7 @@ def text_of(moment: datetime) -> str:
 
 
 def moment_of(text: str) -> datetime:
-    return datetime.strptime(text, _FORM).replace(tzinfo=UTC)
+    return datetime.fromisoformat(text)
 
 
 def seconds_before(now: str, seconds: float) -> str:

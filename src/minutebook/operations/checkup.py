@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minutebook.call import LongCall
 from minutebook.ledger import health as inside
+from minutebook.ledger import vectors
 from minutebook.ledger.database import Facts
 from minutebook.ledger.pulse import Pulse
 from minutebook.model.actors import may_decide
 from minutebook.model.errors import CODES, Kind, MinutebookError
+from minutebook.model.meaning import Embedded
 from minutebook.model.projects import Project
 from minutebook.model.system import Health, Mirror, Owner, Presence, Queue, Uptime
 from minutebook.model.times import moment_of
@@ -67,7 +69,8 @@ def examine(call: LongCall) -> Health:
         log_bytes=facts.wal_bytes or 0,
         jobs=look.jobs,
         index=look.coverage,
-        mirror=Mirror(),
+        mirror=_mirror(call, extent),
+        meaning=_meaning(call, extent),
         duties=presence.duties,
         safe_since=look.last_backup_at or look.first_event_at,
         newest_at=look.last_event_at,
@@ -87,6 +90,34 @@ def _look(call: LongCall, extent: _Extent, halted: bool) -> tuple[str, inside.Lo
         if error.kind is not Kind.UNAVAILABLE:
             raise
         return damage or extent.said(error) or error.code, inside.Look()
+
+
+def _mirror(call: LongCall, extent: _Extent) -> Mirror:
+    """How the files stand; of a ledger that cannot be read nobody can say it."""
+    if extent.only == "":
+        return Mirror()
+    try:
+        found = call.world.files.mirror(call, extent.only)
+    except MinutebookError as error:
+        if error.kind is not Kind.UNAVAILABLE:
+            raise
+        return Mirror()
+    return found if extent.whole else replace(found, faults=())
+
+
+def _meaning(call: LongCall, extent: _Extent) -> Embedded:
+    """How much can be found by its meaning. That no model is there is no fault; one that fails is."""
+    try:
+        space = call.world.meaning.space()
+        with call.database.read_last() as tx:
+            memories, missing = vectors.count(tx, space.id, extent.only)
+        return Embedded(space=space.id, memories=memories, missing=missing)
+    except MinutebookError as error:
+        if error.kind not in (Kind.UNAVAILABLE, Kind.INVALID):
+            raise
+        hint = error.details.get("hint")
+        said = error.message.rstrip(".") if extent.whole else CODES[error.code][1].rstrip(".")
+        return Embedded(absent=f"{said}: {hint}" if hint else said)
 
 
 def _told(extent: _Extent, facts: Facts, look: inside.Look, sight: Sight, presence: Presence) -> Health:
@@ -117,6 +148,7 @@ def _told(extent: _Extent, facts: Facts, look: inside.Look, sight: Sight, presen
         jobs=sight.jobs,
         index=sight.index,
         mirror=sight.mirror,
+        meaning=sight.meaning,
         visitors=tuple(seen for seen in presence.visitors if extent.shows(seen.project)),
         duties=presence.duties if extent.whole else (),
     )

@@ -12,7 +12,7 @@ from minutebook.call import Call, LongCall
 from minutebook.controller import erase as erasing
 from minutebook.controller import review
 from minutebook.controller.write import write
-from minutebook.ledger import bands
+from minutebook.ledger import bands, consolidations
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
 from minutebook.model.errors import MinutebookError
@@ -299,6 +299,14 @@ def digest(call: Call) -> Digest:
         if boundaries:
             sentence += f", {boundaries} of them {'a boundary' if boundaries == 1 else 'boundaries'}"
         sentence += f"; the oldest since {age(oldest, call.now)}." if oldest else "."
+    suggested = consolidations.waiting(call.tx, call.project.id)
+    if suggested:
+        them = (
+            "One suggestion of a consolidation waits"
+            if suggested == 1
+            else f"{suggested} suggestions of a consolidation wait"
+        )
+        sentence += f" {them}: minutebook consolidation show."
     pending = proposals.list_(call.tx, call.project.id, status="pending", limit=_BATCHED)
     return Digest(
         sentence=sentence,
@@ -308,6 +316,7 @@ def digest(call: Call) -> Digest:
         by_risk=by_risk,
         oldest=oldest,
         batches=_batches(call, pending),
+        suggestions=suggested,
     )
 
 

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 from annotated_types import Ge, MaxLen
 
 from minutebook.call import Call, LongCall
-from minutebook.controller import change
+from minutebook.controller import across, change
 from minutebook.controller import erase as erasing
 from minutebook.controller.write import write as judged
 from minutebook.ledger import links as relations
-from minutebook.ledger import listings, past, revisions, snapshots
+from minutebook.ledger import listings, past, reach, revisions, snapshots
 from minutebook.ledger import memories as kept
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
@@ -56,6 +56,7 @@ from minutebook.operations.given import (
     tags_of,
     time_of,
 )
+from minutebook.operations.linked import foreign_memory, linked_memory, way_out
 from minutebook.operations.registry import Access, Help, operation
 
 AnyStatus = Literal["active", "superseded", "contradicted", "archived", "retired", "erased", "all"]
@@ -153,22 +154,29 @@ def listed(
 def show(call: Call, ref: Ref, as_of: Moment | None = None) -> MemoryView:
     """Show a memory whole, with its links and how it stands; of the past without links, which have none.
 
+    One of a linked project is named by its id, or by the project's short name and its own.
+
     Example:
         minutebook memories show staging-proxy
         minutebook memories show staging-proxy --as-of 7d
+        minutebook memories show infra/upload-limit
     """
+    linked = linked_memory(call, ref, as_of)
+    if linked is not None:
+        return view_then(linked.memory, linked.project)
     if as_of is not None:
         return view_then(memory_then(call, ref, as_of))
     return view_of(call, memory_named(call, ref, any_status=True))
 
 
-def view_then(memory: Memory) -> MemoryView:
-    return MemoryView(memory=memory, standing=memory.status, links=(), supersedes=())
+def view_then(memory: Memory, project: str | None = None) -> MemoryView:
+    return MemoryView(memory=memory, standing=memory.status, links=(), supersedes=(), project=project)
 
 
 def view_of(call: Call, memory: Memory) -> MemoryView:
     found = relations.of(call.tx, memory.id)
     unseen = kept.unseen(call.tx, [end for link in found for end in (link.from_id, link.to_id)], call.reader)
+    unseen -= reach.seen_of(call.tx, unseen, call.reader)
     found = [link for link in found if link.from_id not in unseen and link.to_id not in unseen]
     contested = listings.contested(call.tx, memory.id)
     return MemoryView(
@@ -343,11 +351,18 @@ def untag(
 def link(call: Call, ref: Ref, relation: Annotated[Relation, Help("how")], other: Ref) -> Outcome:
     """Say how one memory stands to another.
 
+    The other may be of another project, if you decide in both: by its id, or by the project's short name and its
+    own. From then on this project reads it; the other project learns nothing of that.
+
     Example:
         minutebook memories link staging-proxy supports upload-limit
         minutebook memories link port-8080 contradicts port-9090
+        minutebook memories link staging-proxy related_to infra/upload-limit
     """
-    return change.link(call, memory_named(call, ref), relation, memory_named(call, other))
+    memory, elsewhere = memory_named(call, ref), foreign_memory(call, other)
+    if elsewhere is not None and across.is_across(memory, elsewhere):
+        return across.link(call, memory, relation, elsewhere)
+    return change.link(call, memory, relation, memory_named(call, other))
 
 
 @operation(Access.PROPOSE)
@@ -357,9 +372,11 @@ def unlink(call: Call, ref: Ref, relation: Annotated[Relation, Help("how")], oth
     Example:
         minutebook memories unlink staging-proxy supports upload-limit
     """
-    return change.unlink(
-        call, memory_named(call, ref, any_status=True), relation, memory_named(call, other, any_status=True)
-    )
+    memory = memory_named(call, ref, any_status=True)
+    way = way_out(call, memory, relation, other)
+    if way is not None:
+        return across.unlink(call, memory, way)
+    return change.unlink(call, memory, relation, memory_named(call, other, any_status=True))
 
 
 @operation(Access.READ)

@@ -32,6 +32,10 @@ class LongText:
     """Marks a text that may be long: on the command line `-` reads it from stdin and `@path` from a file."""
 
 
+class Argument:
+    """Marks an optional parameter that is an argument of the command line all the same: `adopt [PATH]`."""
+
+
 class Check:
     """A function that looks at a parsed value and returns the one to use, or raises.
 
@@ -100,6 +104,7 @@ class Parameter:
     limits: str = ""  # of the value, in words
     lengths: str = ""  # of the text or list
     part_of: str | None = None  # the function's own parameter, when this is a field of its @flags
+    argument: bool = False  # on the command line without a flag
 
     @property
     def can_be_emptied(self) -> bool:
@@ -182,6 +187,7 @@ def _parameter(name: str, hint: Any, default: Any, part_of: str | None = None) -
         limits=_limits(markers, _LIMITS),
         lengths=_limits(markers, _LENGTHS),
         part_of=part_of,
+        argument=required or any(isinstance(marker, Argument) for marker in markers),
     )
 
 

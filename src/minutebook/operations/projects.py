@@ -8,12 +8,13 @@ from typing import Annotated
 from annotated_types import MaxLen
 
 from minutebook.call import Call
-from minutebook.ledger import events, inbox, memories
+from minutebook.controller import across
+from minutebook.ledger import events, inbox, memories, reach
 from minutebook.ledger import projects as kept
 from minutebook.model.errors import MinutebookError
 from minutebook.model.ids import is_ulid
 from minutebook.model.paging import Page
-from minutebook.model.projects import Project, ProjectView, Repo, Workspace
+from minutebook.model.projects import Project, ProjectView, Reaching, Repo, Workspace
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.text import canonical_slug, check_name, one_line, slug_from
 from minutebook.operations.given import After, Limit, page_of
@@ -64,8 +65,8 @@ def create(
     return project
 
 
-def _event(call: Call, kind: str, project: Project) -> None:
-    events.append(
+def _event(call: Call, kind: str, project: Project, **detail: str) -> int:
+    return events.append(
         call.tx,
         kind=kind,
         subject=project.id,
@@ -74,7 +75,7 @@ def _event(call: Call, kind: str, project: Project) -> None:
         role=call.actor.role,
         origin=call.caller.origin,
         at=call.now,
-        detail={"slug": project.slug},
+        detail={"slug": project.slug, **detail},
     )
 
 
@@ -148,7 +149,9 @@ def edit(
     if other is not None and other.id != project.id:
         raise MinutebookError("exists", f"There is a project {changed.slug!r} already.", slug=changed.slug)
     kept.update(call.tx, changed)
-    _event(call, "project.edited", changed)
+    seq = _event(call, "project.edited", changed)
+    if changed.slug != project.slug:
+        reach.rename(call.tx, project.id, changed.slug, _act(call, seq), call.new_id)
     return changed
 
 
@@ -168,7 +171,7 @@ def archive(call: Call, ref: ProjectRef) -> Project:
     project = _not_global(_project(call, ref))
     archived = replace(project, archived_at=call.now)
     kept.update(call.tx, archived)
-    _event(call, "project.archived", archived)
+    reach.pause(call.tx, project.id, _act(call, _event(call, "project.archived", archived)))
     return archived
 
 
@@ -181,8 +184,69 @@ def restore(call: Call, ref: ProjectRef) -> Project:
     """
     restored = replace(_not_global(_project(call, ref)), archived_at=None)
     kept.update(call.tx, restored)
-    _event(call, "project.restored", restored)
+    act = _act(call, _event(call, "project.restored", restored))
+    reach.resume(call.tx, restored.id, restored.slug, act, call.new_id)
     return restored
+
+
+def _act(call: Call, seq: int) -> reach.Act:
+    return reach.Act(call.actor.id, call.now, seq)
+
+
+@operation(Access.REVIEW)
+def link(
+    call: Call, other: Annotated[str, Help("the project to read from: id or slug"), MaxLen(300)]
+) -> Reaching:
+    """Let this project read what stands in another one, where it is about the task at hand.
+
+    Only what stands there for the whole project is read: no agent's own memory, and nothing that was retired. What
+    governs there informs here. The other project learns nothing of it, and reads nothing of this one.
+
+    Example:
+        minutebook projects link infra
+    """
+    across.check_sees_all(call)
+    project, found = _not_global(call.project), _not_global(_project(call, other))
+    if found.id == project.id:
+        raise MinutebookError("cycle", "A project reads its own memory without a link.")
+    if found.archived_at is not None:
+        raise MinutebookError("bad_transition", f"The project {found.slug!r} is archived.")
+    across.check_room(call, project.id)
+    seq = _event(call, "project.linked", project, to=found.id)
+    way = reach.Way(project.id, found.id)
+    id = call.new_id()
+    if not reach.open_(call.tx, id, way, found.slug, _act(call, seq)):
+        raise MinutebookError("exists", f"{project.slug!r} reads from {found.slug!r} already.")
+    return Reaching(id, found.slug, None, None, None, call.actor.id, call.now)
+
+
+@operation(Access.REVIEW)
+def unlink(
+    call: Call, other: Annotated[str, Help("the project that is read from: id or slug"), MaxLen(300)]
+) -> Page[Reaching]:
+    """Read from another project no more; links to single memories of it stay.
+
+    Example:
+        minutebook projects unlink infra
+    """
+    project = _not_global(call.project)
+    way = reach.way_to(call.tx, project.id, other)
+    if way is None:
+        raise MinutebookError(
+            "not_found", f"There is no link to a project {other[:80]!r}.", hint="minutebook projects links"
+        )
+    reach.close(call.tx, way, _act(call, _event(call, "project.unlinked", project, to=way.other)))
+    return links(call)
+
+
+@operation(Access.READ)
+def links(call: Call, after: After | None = None, limit: Limit = 50) -> Page[Reaching]:
+    """List what this project reads of others: whole projects, and single memories that are linked.
+
+    Example:
+        minutebook projects links
+    """
+    return page_of(reach.list_(call.tx, call.project.id, after=after, limit=limit + 1), limit, "id")
 
 
 @operation(Access.PROPOSE)

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from minutebook.model.errors import MinutebookError
 from minutebook.operations.parameters import (
+    Argument,
     Check,
     Help,
     LongText,
@@ -30,7 +31,7 @@ from minutebook.operations.parsing import Parser
 from minutebook.operations.plain import from_plain, schema_of, to_plain
 
 __all__ = [
-    "NOUNS", "REGISTRY", "SYSTEM", "Access", "Check", "Help", "LongText", "Operation", "Parameter",
+    "NOUNS", "REGISTRY", "SYSTEM", "Access", "Argument", "Check", "Help", "LongText", "Operation", "Parameter",
     "Read", "Registry", "Text", "flags", "from_plain", "operation", "to_plain",
 ]  # fmt: skip
 
@@ -53,17 +54,27 @@ NOUNS: dict[str, str] = {
     "memories": "What is remembered: write, edit, link, retire, erase",
     "context": "What an agent is told when it starts",
     "runs": "One agent's stretch of work: what it is told, what is kept of it",
-    "search": "Find memories and proposals by their text",
+    "captures": "Bring in conversations, documents and notes, and follow their way",
+    "sources": "Raw captured material: what is kept, and letting it go",
+    "search": "Find memories and proposals by their words and their meaning",
+    "searches": "Past searches: what was asked, what came back, and why",
     "sessions": "The project's current focus",
     "scope": "What an agent would see, and what hides what",
+    "consolidation": "Find what repeats, disagrees or is of no use any more",
+    "audit": "How healthy the memory of a project is",
     "verdicts": "The controller's recorded answers, and undoing them",
     "tombstones": "Claims that may not come back by themselves",
+    "daily": "What happened in each scope, day by day",
     "events": "The ordered log of everything that happened",
+    "adopt": "Take in what others keep in a repository: .squad, CLAUDE.md, ADRs",
+    "adoptions": "What was adopted from files, and settling it all at once",
     "projects": "The units of governance, and the directories bound to them",
+    "files": "Generated files, notes and the drop-box, and how they stand",
     "agents": "The team: agents with their charters",
     "actors": "Who may ask for what",
     "tokens": "Secrets that name who asks over the network",
     "hooks": "What hosts tell when a session of theirs starts or ends",
+    "jobs": "Later work: what waits, what failed, having it done again",
     "system": "The house itself",
 }
 

@@ -9,6 +9,7 @@ from annotated_types import MaxLen
 
 from minutebook.call import Call
 from minutebook.controller import scribe
+from minutebook.controller.capture import screened
 from minutebook.controller.write import check_no_secret
 from minutebook.ledger import actors, sessions
 from minutebook.ledger import runs as kept
@@ -18,19 +19,46 @@ from minutebook.model.context import Bundle, ContextRequest
 from minutebook.model.errors import MinutebookError
 from minutebook.model.ids import is_ulid
 from minutebook.model.paging import Page
-from minutebook.model.runs import CURRENT, Run, RunLine, RunOutcome, RunReport, RunStatus, RunView, Snapshot
-from minutebook.model.text import check_name, clean, fold_name, one_line
-from minutebook.model.times import age
+from minutebook.model.runs import (
+    CURRENT,
+    Mended,
+    Pruned,
+    Run,
+    RunEntry,
+    RunLine,
+    RunOutcome,
+    RunReport,
+    RunStatus,
+    RunView,
+    Snapshot,
+)
+from minutebook.model.text import check_name, clean, fold_name, one_line, storable
+from minutebook.model.times import age, parse_time
+from minutebook.operations import run_ledgers
 from minutebook.operations.context import Task, compile_bundle
-from minutebook.operations.given import After, Agent, Limit, Reason, filled_or_none, page_of, reason_of
-from minutebook.operations.registry import Access, Help, LongText, operation
+from minutebook.operations.given import (
+    After,
+    Agent,
+    Limit,
+    Reason,
+    Time,
+    filled_or_none,
+    number_of,
+    page_of,
+    reason_of,
+)
+from minutebook.operations.registry import Access, Check, Help, LongText, operation
 from minutebook.policy.snapshots import boundaries_of
 
 RunRef = Annotated[str, Help("a run's id, or `current` for your open one"), MaxLen(300)]
 Ending = Literal["completed", "no_changes", "declined", "failed", "cancelled"]
 Summary = Annotated[str, LongText(), Help("what was done, for those who come after"), MaxLen(16_384)]
 Transcript = Annotated[
-    str, LongText(), Help("what was said in the run; kept as a source, @file reads a file"), MaxLen(2_097_152)
+    str,
+    LongText(),
+    Help("what was said in the run; kept as a source and read for what is worth keeping, @file reads a file"),
+    MaxLen(8_388_608),
+    Check(lambda text: screened(storable(text))),
 ]
 
 #: Children that are named when a run is shown.
@@ -195,21 +223,17 @@ def finish(
     The scribe promotes the run's learnings, patterns and updates that stand against nothing; for a
     coordinator that completed its run also the boundaries that it wrote itself in it. Everything else waits
     for a reviewer. The answer says what was promoted, what waits and what was refused, and why. Asking again
-    gives the same answer.
+    gives the same answer. A transcript is read later, by the service: what it says turns up in the inbox.
 
     Example:
-        minutebook runs finish current --summary "The login page works; tests are in."
+        minutebook runs finish current --summary "The login page works; tests are in." --transcript @session.jsonl
         minutebook runs finish 01K9… --outcome failed --summary "The sandbox has no network."
     """
     run = run_named(call, ref)
     _check_own(call, run, "finish")
     said = filled_or_none(summary)
     check_no_secret({"summary": said or ""})
-    return scribe.finish(call, run, RunOutcome(outcome), summary=said, transcript=_storable(transcript))
-
-
-def _storable(transcript: str | None) -> str | None:
-    return None if transcript is None else clean(transcript)
+    return scribe.finish(call, run, RunOutcome(outcome), summary=said, transcript=transcript)
 
 
 @operation(Access.PROPOSE)
@@ -320,6 +344,65 @@ def show(
 def sees_all_of(call: Call, run: Run) -> bool:
     """Whether a reader may see a run's whole snapshot, with what its agent alone is told."""
     return call.reader.agent in (None, run.agent)
+
+
+@operation(Access.READ)
+def replay(
+    call: Call,
+    ref: RunRef,
+    tools: Annotated[bool, Help("also what programs printed")] = False,
+    after: After | None = None,
+    limit: Limit = 200,
+) -> Page[RunEntry]:
+    """Go through a run again: everything that happened in it and was said, in order.
+
+    It reads the event log, to which things are only ever added, and the transcript, as long as that is kept.
+
+    Example:
+        minutebook runs replay current
+        minutebook runs replay 01K9… --tools -o json
+    """
+    run = run_named(call, ref)
+    if not sees_all_of(call, run):
+        raise MinutebookError("other_agent", f"{run.id} is a run of {run.agent}.", run=run.id)
+    begin = number_of(after) or 0
+    found = [entry for entry in run_ledgers.entries_of(call, run, tools=tools) if entry.place > begin]
+    return page_of(found[: limit + 1], limit, "place")
+
+
+@operation(Access.OPERATE)
+def prune(
+    call: Call,
+    older_than: Annotated[Time, Help("runs whose transcripts are older: 90d, or a date")],
+    confirm: Annotated[bool, Help("do it; without, only say what would go")] = False,
+) -> Pruned:
+    """Let go of the transcripts of old runs. What happened in them, and what was learned, stays.
+
+    A transcript that was not read yet is never let go. To have it done by itself: MINUTEBOOK_KEEP_SOURCES_DAYS.
+
+    Example:
+        minutebook runs prune 90d
+        minutebook runs prune 90d --confirm
+    """
+    return run_ledgers.prune(call, parse_time(older_than, call.now), confirm=confirm)
+
+
+@operation(Access.OPERATE)
+def repair(
+    call: Call,
+    open_since: Annotated[Time, Help("open runs in which nothing happened since then are closed")] = "7d",
+    confirm: Annotated[bool, Help("do it; without, only say what is wrong")] = False,
+) -> Mended:
+    """Find what hangs in the air in the ledgers of runs, and put it right.
+
+    Captures that no job is about (they came with an archive) are read, and so are transcripts that nobody asked to
+    be read; runs that nobody will finish are abandoned, and the scribe acts as it does then.
+
+    Example:
+        minutebook runs repair
+        minutebook runs repair --confirm
+    """
+    return run_ledgers.repair(call, parse_time(open_since, call.now), confirm=confirm)
 
 
 @operation(Access.READ)

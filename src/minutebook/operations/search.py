@@ -1,118 +1,250 @@
-"""Find memories and proposals by their text."""
+"""Find memories and proposals by their words and by what they mean."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from annotated_types import MaxLen
 
 from minutebook.call import Call
-from minutebook.ledger import inbox as proposals
-from minutebook.ledger import listings
-from minutebook.ledger import memories as kept
+from minutebook.ledger import listings, projects, reach
+from minutebook.ledger.reach import Reach
+from minutebook.ledger.searching import Sight
 from minutebook.model.errors import MinutebookError
-from minutebook.model.search import Found, Hit, State
-from minutebook.model.text import fold_name, words
-from minutebook.operations.given import Agent, Limit, TypeName, tags_of
-from minutebook.operations.registry import Access, Help, operation
-from minutebook.policy.shadowing import shadows
-from minutebook.policy.snippets import snippet
+from minutebook.model.scopes import ScopeKind, parse_scope
+from minutebook.model.search import Drop, Found, Kept, State, Trace
+from minutebook.model.text import fold_name
+from minutebook.operations import finding
+from minutebook.operations.finding import Ask, Gathered
+from minutebook.operations.given import Agent, Limit, Moment, Time, TypeName, seq_of, tags_of, time_of
+from minutebook.operations.hits import hit_of, shares
+from minutebook.operations.registry import Access, Help, Read, flags, operation
+from minutebook.policy.fusion import Fused, Part
+from minutebook.policy.query import parse
+from minutebook.policy.shadowing import Named, shadows
 
-#: Distinct words of a query that are looked for.
-_TERMS = 32
+_PARTS = tuple(Part)
+#: Of what was left out, so many are told, and so many kept in a trace.
+_TOLD = 50
+_TRACED = 20
+
+
+@flags
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    """What a search is narrowed to."""
+
+    type: TypeName | None = None
+    status: Annotated[
+        Literal["active", "superseded", "contradicted", "archived", "retired", "all"],
+        Help("how memories stand"),
+    ] = "active"
+    scope: Annotated[ScopeKind | None, Read(parse_scope), Help("only of this scope")] = None
+    repo: Annotated[str | None, Help("only of this repository of the project"), MaxLen(300)] = None
+    agent: Agent | None = None
+    author: Annotated[str | None, Help("only what they wrote"), MaxLen(200)] = None
+    tag: Annotated[list[str], Help("only with this tag")] = ()  # type: ignore[assignment]
+    since: Annotated[Time | None, Help("changed since: a time, a date, or an age such as 7d")] = None
+    until: Annotated[Time | None, Help("changed until")] = None
+
+
+@flags
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """What is searched besides."""
+
+    proposals_too: Annotated[bool, Help("also pending proposals")] = False
+    shadowed: Annotated[bool, Help("also what a deeper scope hides")] = False
+    everywhere: Annotated[bool, Help("all projects; for people who are bound to none")] = False
+    as_of: Moment | None = None
 
 
 @operation(Access.READ)
 def search(
     call: Call,
-    query: Annotated[str, Help("words; any of them may match"), MaxLen(4_000)],
-    type: TypeName | None = None,
-    status: Annotated[
-        Literal["active", "superseded", "contradicted", "archived", "retired", "all"],
-        Help("how memories stand"),
-    ] = "active",
-    agent: Agent | None = None,
-    tag: Annotated[list[str], Help("only with this tag")] = (),  # type: ignore[assignment]
-    proposals_too: Annotated[bool, Help("also pending proposals")] = False,
-    shadowed: Annotated[bool, Help("also what a deeper scope hides")] = False,
+    query: Annotated[str, Help('words; "a phrase" must be there, -word must not'), MaxLen(4_000)],
+    narrowed: Narrowed = Narrowed(),  # noqa: B008
+    widened: Widened = Widened(),  # noqa: B008
+    explain: Annotated[bool, Help("each score by its parts, and what was left out and why")] = False,
     limit: Limit = 10,
 ) -> Found:
-    """Find memories by their text: those that hold more, and rarer, of the words come first.
+    """Find memories by their words and by what they mean, the best first.
 
-    You find what you may see: what is global, the project's, and your own. A write is found from its
-    commit on.
+    Any of the words may match; rarer ones count more, and one that nothing holds is looked for as it may have
+    been meant. You find what you may see: what is global, the project's, your own, and what a link leads to. A
+    write is found from its commit on.
 
     Example:
         minutebook search "why not redis"
-        minutebook search "proxy limit" --proposals-too
+        minutebook search "proxy limit" --proposals-too --explain
+        minutebook search '"message broker" -kafka' --type architectural --since 90d
     """
-    terms = list(dict.fromkeys(words(query)))[:_TERMS]
-    if not terms:
-        raise MinutebookError("blank_field", "The query holds no word to look for.", field="query")
-    wanted = listings.Filter(
-        type=type, status=status, agent=None if agent is None else fold_name(agent), tags=tags_of(tag)
+    ask = ask_of(call, query, narrowed, widened)
+    found = finding.gather(call, ask)
+    chosen = chosen_of(call, ask, found, limit, shadowed=widened.shadowed)
+    hits = tuple(hit_of(call, ask, found, one, hidden_by=by, explain=explain) for one, by in chosen)
+    state, sentence = _said(ask, found, len(hits))
+    dropped = tuple(found.dropped.values())
+    answer = Found(
+        state, sentence, hits, missing=tuple(found.missing), dropped=dropped[:_TOLD] if explain else ()
     )
-    hits = _memories(call, terms, wanted, limit, shadowed)
-    if proposals_too:
-        hits += _proposals(call, terms, limit)
-        hits.sort(key=lambda hit: -hit.score)
-    hits = hits[:limit]
+    return _traced(call, ask, narrowed, widened, found, answer)
+
+
+def ask_of(call: Call, text: str, narrowed: Narrowed, widened: Widened) -> Ask:
+    """A search as it is carried out, from what was given."""
+    query = parse(text)
+    if not query.terms and not query.phrases and not query.only_common:
+        raise MinutebookError(
+            "blank_field",
+            "The query holds no word to look for.",
+            field="query",
+            **({"hint": "say what it should hold, beside what it should not"} if query.excluded else {}),
+        )
+    seq = None if widened.as_of is None else seq_of(call, widened.as_of)
+    far = call.actor.project is None and call.reader.agent is None
+    if widened.everywhere and not far:
+        raise MinutebookError(
+            "not_allowed", "All projects are searched only by people who are bound to none of them."
+        )
+    sight = Sight(
+        reader=call.reader,
+        reach=reach.of(call.tx, call.project.id) if seq is None else Reach(),
+        everywhere=widened.everywhere and seq is None,
+        wanted=listings.Filter(
+            type=narrowed.type,
+            status=narrowed.status,
+            scope=narrowed.scope,
+            agent=None if narrowed.agent is None else fold_name(narrowed.agent),
+            author=None if narrowed.author is None else fold_name(narrowed.author),
+            tags=tags_of(narrowed.tag),
+            since=time_of(call, narrowed.since),
+            until=time_of(call, narrowed.until),
+        ),
+        repo=_repo(call, narrowed.repo),
+        until_seq=seq,
+        words=query.reads_words,
+    )
+    return Ask(text, query, sight, widened.proposals_too, seq, far)
+
+
+def _repo(call: Call, repo: str | None) -> str | None:
+    if repo is None:
+        return None
+    found = projects.find_repo(call.tx, call.project.id, repo)
+    if found is None:
+        raise MinutebookError("not_found", f"The project has no repository {repo[:80]!r}.")
+    return found.id
+
+
+# --- choosing -------------------------------------------------------------------------------------------------
+
+
+def chosen_of(
+    call: Call, ask: Ask, found: Gathered, limit: int, *, shadowed: bool
+) -> list[tuple[Fused, str | None]]:
+    """The best, each with what hides it, if anything; what is hidden counts only where it is asked for."""
+    chosen: list[tuple[Fused, str | None]] = []
+    order = finding.strong_enough(found)
+    at = 0
+    while at < len(order) and len(chosen) < limit:
+        some = order[at : at + limit + 4]
+        hidden = _hidden(call, ask, found, [one.ref for one in some])
+        for one in some:
+            at += 1
+            by = hidden.get(one.ref)
+            if by is not None and not shadowed:
+                found.drop(found.candidates[one.ref].row, Drop.SHADOW, f"{by} has its name in a deeper scope")
+                continue
+            chosen.append((one, by))
+            if len(chosen) == limit:
+                break
+    for one in order[at : at + _TOLD]:
+        found.drop(found.candidates[one.ref].row, Drop.BUDGET, f"{len(chosen)} others are better")
+    return chosen
+
+
+def _hidden(call: Call, ask: Ask, found: Gathered, refs: list[str]) -> dict[str, str]:
+    """What a deeper scope hides, of all that the reader sees and not only of what was found."""
+    memories = [ref for ref in refs if found.candidates[ref].kind == "memory"]
+    same: list[tuple[int, Named]] = []
+    reader = call.reader
+    for depth, line in listings.namesakes(call.tx, reader, memories, until_seq=ask.seq):
+        same.append((depth, line))
+    same += [(reader.depth(memory.scope), memory) for memory in found.then if memory.status == "active"]
+    return dict(shadows(same))
+
+
+# --- telling --------------------------------------------------------------------------------------------------
+
+
+def _said(ask: Ask, found: Gathered, hits: int) -> tuple[State, str]:
+    """The state of the answer, and what to do about it."""
+    beside = f" {' '.join(found.missing)}" if found.missing else ""
+    if found.failed and not found.candidates and any("damaged" in why for why in found.missing):
+        return State.FAILED, f"Nothing could be searched.{beside}"
     if hits:
-        return Found(State.HITS, f"{len(hits)} found.", tuple(hits))
-    anywhere = listings.Filter(status="all")
-    if _memories(call, terms, anywhere, 1, True):
-        return Found(
-            State.FILTERED, "Something holds these words, but the filters leave it out; try --status all.", ()
-        )
-    return Found(State.EMPTY, "Nothing you may see holds any of these words.", ())
+        by = ""
+        if found.respelled and not found.lists.get(Part.TEXT):
+            by = ", by words that are spelled alike"
+        elif found.missing and Part.VECTOR not in found.lists:
+            by = ", by text only"
+        return (State.DEGRADED if found.missing else State.HITS), f"{hits} found{by}.{beside}"
+    if found.dropped:
+        return State.FILTERED, _left_out(found)
+    if ask.query.only_common:
+        return State.EMPTY, "These words are in every text; say what it is about."
+    return State.EMPTY, "Nothing you may see holds any of these words."
 
 
-def _memories(call: Call, terms: list[str], wanted: listings.Filter, limit: int, shadowed: bool) -> list[Hit]:
-    rows = listings.matching(call.tx, terms, call.reader, wanted, limit=limit * 3)
-    hidden = shadows(listings.namesakes(call.tx, call.reader, [row["ref"] for row in rows]))
-    found = []
-    for row in rows:
-        memory = kept.get(call.tx, row["ref"])
-        if memory is None or (memory.id in hidden and not shadowed):
-            continue
-        found.append(
-            Hit(
-                kind="memory",
-                id=memory.id,
-                slug=memory.slug,
-                type=memory.type,
-                title=memory.title,
-                scope=str(memory.scope),
-                status=memory.status,
-                author=memory.author,
-                score=round(row["score"], 4),
-                snippet=snippet(memory.content, terms),
-                updated_at=memory.updated_at,
-                shadowed_by=hidden.get(memory.id),
-            )
-        )
-    return found[:limit]
+def _left_out(found: Gathered) -> str:
+    reasons = [dropped.reason for dropped in found.dropped.values()]
+    some = "Something holds" if len(reasons) == 1 else f"{len(reasons)} hold"
+    if Drop.FILTER in reasons:
+        return f"{some} these words, but the filters leave it out; try --status all, or --explain."
+    if Drop.SHADOW in reasons:
+        return f"{some} these words, but a deeper scope hides it; try --shadowed."
+    return f"{some} these words, but not as you asked; try --explain."
 
 
-def _proposals(call: Call, terms: list[str], limit: int) -> list[Hit]:
-    rows = proposals.matching(call.tx, terms, call.project.id, limit=limit)
-    found = []
-    for row in rows:
-        proposal = proposals.get(call.tx, row["ref"])
-        if proposal is not None:
-            found.append(
-                Hit(
-                    kind="proposal",
-                    id=proposal.id,
-                    slug=proposal.slug,
-                    type=proposal.type,
-                    title=proposal.title,
-                    scope=str(proposal.scope),
-                    status=proposal.status,
-                    author=proposal.agent,
-                    score=round(row["score"], 4),
-                    snippet=snippet(proposal.content, terms),
-                    updated_at=proposal.updated_at,
-                )
-            )
-    return found
+# --- the trace ------------------------------------------------------------------------------------------------
+
+
+def _traced(
+    call: Call, ask: Ask, narrowed: Narrowed, widened: Widened, found: Gathered, answer: Found
+) -> Found:
+    """Leave a trace, if somebody keeps them: ids and numbers, and no words but the caller's own."""
+    if not call.world.traces.keeping:
+        return answer
+    scores = {one.ref: one for one in found.order}
+    trace = Trace(
+        id=call.new_id(),
+        project=call.project.id,
+        actor=call.actor.id,
+        run=call.caller.run,
+        query=ask.text,
+        filters=_given(narrowed) | _given(widened),
+        state=answer.state,
+        sentence=answer.sentence,
+        hits=tuple(
+            Kept(hit.id, hit.kind, hit.score, shares(scores[hit.id]), hit.matched) for hit in answer.hits
+        ),
+        dropped=tuple(found.dropped.values())[:_TRACED],
+        missing=answer.missing,
+        seq=call.tx.settled if ask.seq is None else ask.seq,
+        at=call.now,
+    )
+    call.world.traces.note(trace)
+    return Found(answer.state, answer.sentence, answer.hits, trace.id, answer.missing, answer.dropped)
+
+
+def _given(flags: Narrowed | Widened) -> dict[str, str]:
+    """What was said otherwise than by default."""
+    usual = type(flags)()
+    said = {name: getattr(flags, name) for name in flags.__slots__}
+    return {
+        name: ", ".join(value) if isinstance(value, (list, tuple)) else str(value)
+        for name, value in said.items()
+        if value != getattr(usual, name)
+    }

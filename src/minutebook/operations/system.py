@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, MaxLen
 
 from minutebook.call import LongCall, Preview
-from minutebook.ledger import archive, archive_reading, arrival, derived, erasure, maintenance, migrations
+from minutebook.ledger import (
+    archive,
+    archive_reading,
+    arrival,
+    derived,
+    embedding,
+    erasure,
+    maintenance,
+    migrations,
+    positions,
+)
 from minutebook.ledger import backup as backups
 from minutebook.ledger import projects as kept
 from minutebook.ledger.arrival import Arrival, Terms
@@ -175,6 +186,8 @@ def import_(
                 raise Preview(done)
             detail = {"file": str(file), "rows": came.rows, "known": came.known}
             _record(call, tx, "import", {**detail, "conflicts": len(came.conflicts)})
+            # What came with events that were here already lies below where the files were followed to.
+            _files_anew(tx)
             return done
 
         try:
@@ -226,15 +239,32 @@ def _imported(file: Path, came: Arrival, *, applied: bool) -> Imported:
 
 
 @operation(Access.OPERATE)
-def reindex(call: LongCall) -> Reindexed:
+def reindex(
+    call: LongCall,
+    vectors: Annotated[bool, Help("also embed everything anew, here and now; it may take long")] = False,
+) -> Reindexed:
     """Build everything that is derived anew from the rows it is derived from.
 
-    Texts, sketches of near duplicates and tags, some at a time, while others read and write.
+    Texts, sketches of near duplicates and tags, some at a time, while others read and write. Vectors follow the
+    words by themselves where a service runs, and are built here only when that is asked for.
 
     Example:
         minutebook reindex
+        minutebook reindex --vectors
     """
     _unbound(call)
+    # First: without a model there is nothing to do, and that is said before the long work begins.
+    space = call.world.meaning.space() if vectors else None
     done = derived.rebuild(call.database)
+    if space is not None:
+        made = embedding.rebuild(call.database, space, call.world.meaning, call.world.clock)
+        done = replace(done, vectors_made=made)
+    call.database.write(GLOBAL, _files_anew)
     _note(call, "reindex", {"memories": done.memories, "proposals": done.proposals})
     return done
+
+
+def _files_anew(tx: Tx) -> None:
+    """Have the files of workspaces rendered from the start of the log; what is as it should be is not touched."""
+    for follower in ("mirror", "notes"):
+        positions.drop(tx, follower)

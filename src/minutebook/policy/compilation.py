@@ -49,6 +49,8 @@ class Material:
     #: with the points of each, most first
     relevant: Sequence[tuple[Memory, int]] = ()
     episodes: Sequence[Memory] = ()
+    #: of what comes from a linked project, what that is called
+    origins: Mapping[str, str] = field(default_factory=dict)
     session: Session | None = None
     waiting: Waiting | None = None
     #: what a deeper scope hides
@@ -185,7 +187,8 @@ class _Draft:
                 self._leave(memory, layer, Reason.OVER_COUNT)
             standing = standing[:most]
         for memory in self._firm_first(standing, scores):
-            block = rendering.memory(memory, self.material.evidence.get(memory.id))
+            origin = self.material.origins.get(memory.id)
+            block = rendering.memory(memory, self.material.evidence.get(memory.id), origin)
             tokens = estimate(block)
             refused = room.refuses(tokens)
             if refused is not None:
@@ -249,6 +252,7 @@ class _Draft:
                 score=score,
                 evidence=self.material.evidence.get(memory.id),
                 tokens=tokens,
+                project=self.material.origins.get(memory.id),
             )
         )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from minutebook.model.meaning import Embedded
 from minutebook.model.system import Coverage, Duty, Finding, Jobs, Mirror, Queue
 from minutebook.model.times import age, moment_of, seconds_before
 
@@ -48,6 +49,7 @@ class Sight:
     jobs: Jobs | None = None
     index: Coverage | None = None
     mirror: Mirror
+    meaning: Embedded = Embedded()
     duties: tuple[Duty, ...] = ()
     #: when the ledger was last backed up, or else began
     safe_since: str | None = None
@@ -129,6 +131,13 @@ def _of_duties(seen: Sight) -> Iterator[Finding]:
 
 
 def _of_what_is_derived(seen: Sight) -> Iterator[Finding]:
+    # Where a service runs it sees to it; where none does, nobody will.
+    if seen.meaning.missing and not seen.duties:
+        yield Finding(
+            "warning",
+            f"{seen.meaning.missing:,} memories cannot be found by their meaning yet.",
+            "start the service, or run minutebook reindex --vectors",
+        )
     if seen.index is not None:
         for number, what in (
             (seen.index.texts_missing, "texts cannot be searched"),
@@ -150,4 +159,11 @@ def _of_what_is_derived(seen: Sight) -> Iterator[Finding]:
     if seen.mirror.events_behind > MIRROR_BEHIND:
         yield Finding(
             "warning", f"The files are {seen.mirror.events_behind:,} events behind.", "minutebook restart"
+        )
+    if seen.mirror.faults:
+        yield Finding(
+            "warning",
+            f"{len(seen.mirror.faults)} of {seen.mirror.workspaces} workspaces do not get their files: "
+            f"{seen.mirror.faults[0]}",
+            "minutebook files status; minutebook projects forget for one that is gone",
         )

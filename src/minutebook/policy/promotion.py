@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from minutebook.model.actors import UNTRUSTED_ORIGINS, Actor, Role
 from minutebook.model.errors import MinutebookError
+from minutebook.model.evidence import EvidenceKind
 from minutebook.model.inbox import Proposal, Risk
 from minutebook.model.memories import BOUNDARIES, GOVERNING, Type
 from minutebook.model.runs import Run, RunOutcome
@@ -75,9 +76,21 @@ def end_rule(
         return None, f"{proposal.type} binds everyone, and {proposal.agent} only proposes it"
     if proposal.run != run.id:
         return None, "its words were last written outside this run"
+    if rests_on_material(proposal):
+        return None, "it rests on captured material, and a boundary of that takes a person"
     if not outcome.went_well:
         return None, f"the run {outcome.said}, and a boundary of it binds nobody by that"
     return EndRule.BACKSTOP, ""
+
+
+def rests_on_material(proposal: Proposal) -> bool:
+    """Whether a proposal comes from a document or a conversation: it is trusted no more than that.
+
+    Whoever repeats what a document says does not make it more than a document's word.
+    """
+    return proposal.source is not None or any(
+        piece.kind in (EvidenceKind.SOURCE, EvidenceKind.MESSAGE) for piece in proposal.evidence
+    )
 
 
 def still_waits(judgement: Judgement) -> str | None:

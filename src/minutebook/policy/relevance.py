@@ -18,6 +18,8 @@ from minutebook.model.text import words
 TASK_WORDS = 24
 #: Memories looked at for each of them, newest first. A word that more hold than this says little.
 REACH = 48
+#: Words of a task that a memory of a linked project must hold.
+WORDS_FROM_AFAR = 2
 #: Distinct words of one memory by which it is found: of its name first, then of its text.
 NAME_WORDS = 32
 MEMORY_WORDS = 96
@@ -103,6 +105,20 @@ def score(shelf_words: str, sought: Sequence[Sought]) -> int:
         elif not word.checksums.isdisjoint(said):
             points += word.weight
     return points
+
+
+def shared(shelf_words: str, sought: Sequence[Sought]) -> int:
+    """How many words of the task a memory holds."""
+    held = set(shelf_words.split())
+    return sum(not word.checksums.isdisjoint(held) for word in sought)
+
+
+def enough_from_afar(shelf_words: str, sought: Sequence[Sought]) -> bool:
+    """Whether a memory of another project holds enough of a task: one word alone is chance.
+
+    There is too little of a linked project to tell by rarity, as at home, what a single word is worth.
+    """
+    return shared(shelf_words, sought) >= min(WORDS_FROM_AFAR, len(sought))
 
 
 def likeliest(found: Mapping[int, Sequence[int]], weights: Sequence[int], most: int) -> list[int]:

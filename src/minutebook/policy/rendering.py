@@ -137,11 +137,12 @@ def shortened(count: int) -> str:
     return f"> {them} shortened to the title for room. {binds} all the same: `minutebook decisions show ID`."
 
 
-def memory(item: Memory, evidence: EvidenceState | None) -> str:
-    """A memory that informs."""
+def memory(item: Memory, evidence: EvidenceState | None, origin: str | None = None) -> str:
+    """A memory that informs; `origin` is the linked project that it comes from."""
     label = "core" if item.type is Type.CORE_CONTEXT else item.type.value
     said = _decided(item) if item.governs else _let_in(item)
-    return f"**{label}** {said}{_reach(item)}{_rests(evidence)}\n{_words(item)}"
+    place = _reach(item) if origin is None else f", from {name(origin)}"
+    return f"**{label}** {said}{place}{_rests(evidence)}\n{_words(item)}"
 
 
 def left_out(count: int) -> str:

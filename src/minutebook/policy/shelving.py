@@ -16,6 +16,9 @@ from minutebook.policy.relevance import MEMORY_WORDS, NAME_WORDS, checksums, tel
 
 #: The reader that stands for every agent of a project.
 EVERYONE = ""
+#: The reader that stands for linked projects: here the boundaries of a project wait, which govern at home and only
+#: inform elsewhere. No agent's name holds a colon.
+ABROAD = "abroad:"
 
 _LAYERS = {Type.CORE_CONTEXT: Layer.CORE, Type.PROFILE: Layer.PROFILE, Type.EPISODE: Layer.EPISODE}
 LESSONS = frozenset({Type.LEARNING, Type.PATTERN})
@@ -39,10 +42,17 @@ def session_reader(session: str) -> str:
 
 
 def shelf_of(memory: Memory) -> Shelf | None:
-    """The shelf of a memory; None for what does not stand, and for boundaries, which need no finding."""
-    if memory.status is not Status.ACTIVE or memory.type in BOUNDARIES:
+    """The shelf of a memory; None for what does not stand.
+
+    Boundaries need no finding at home; what a project decided for itself is found from linked ones.
+    """
+    if memory.status is not Status.ACTIVE:
         return None
     project, reader = memory.scope.project, reader_of(memory)
+    if memory.type in BOUNDARIES:
+        if memory.scope.kind is not ScopeKind.PROJECT:
+            return None
+        reader = ABROAD
     return Shelf(project, reader, layer_of(memory), _words(memory, word_key(project, reader)))
 
 

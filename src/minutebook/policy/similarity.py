@@ -236,15 +236,21 @@ def differs_in_substance(a: str, b: str) -> bool:
     It errs towards a difference: a duplicate that is kept costs a line, a contradiction that is skipped
     costs a decision.
     """
+    return difference_of(a, b) is not None
+
+
+def difference_of(a: str, b: str) -> str | None:
+    """In what two texts disagree, in a word or two; None where they do not."""
     ours, theirs = words(a), words(b)
-    return (
-        _numbers(ours) != _numbers(theirs)
-        or _negated(ours) != _negated(theirs)
-        or _counted(_UNSPACED_NEGATION, a) != _counted(_UNSPACED_NEGATION, b)
-        or _counted(_UNSPACED_NUMBER, a) != _counted(_UNSPACED_NUMBER, b)
-        or _opposed(ours, theirs)
-        or _turned(ours, theirs)
-    )
+    if _numbers(ours) != _numbers(theirs) or _counted(_UNSPACED_NUMBER, a) != _counted(_UNSPACED_NUMBER, b):
+        return "another value"
+    if _negated(ours) != _negated(theirs) or _counted(_UNSPACED_NEGATION, a) != _counted(
+        _UNSPACED_NEGATION, b
+    ):
+        return "a negation"
+    if _opposed(ours, theirs):
+        return "opposed words"
+    return "a choice turned round" if _turned(ours, theirs) else None
 
 
 def _counted(pattern: re.Pattern[str], text: str) -> Counter[str]:

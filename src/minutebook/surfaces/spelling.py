@@ -27,7 +27,7 @@ def http(operation: Operation) -> tuple[str, str]:
         if verb in ("list", operation.noun):
             return "GET", collection
         return "GET", place if verb == "show" else f"{place}/{verb}"
-    if creates(operation):
+    if creates(operation) or verb == operation.noun:
         return "POST", collection
     if verb == "edit":
         return "PATCH", place

@@ -73,8 +73,8 @@ def _parameter(parameter: Parameter) -> str:
 def _command(operation: Operation) -> str:
     words = [operation.command]
     for parameter in operation.parameters:
-        if parameter.required:
-            words.append(teaching.argument_name(parameter) + ("…" if parameter.many else ""))
+        if parameter.argument:
+            words.append(teaching.argument_word(parameter))
         elif parameter.many:
             words.append(f"[{teaching.option_spelling(parameter)}]…")
         else:

@@ -171,12 +171,12 @@ def _variadic(parameters: Sequence[Parameter]) -> str | None:
 
 def _click_parameter(parameter: Parameter, variadic: str | None) -> click.Parameter:
     kind = Choices(parameter.choices) if parameter.choices else click.STRING
-    if parameter.required and (not parameter.many or parameter.name == variadic):
+    if parameter.argument and (not parameter.many or parameter.name == variadic):
         return click.Argument(
             [parameter.name],
             metavar=teaching.argument_name(parameter),
             nargs=-1 if parameter.many else 1,
-            required=True,
+            required=parameter.required,
             type=kind,
         )
     flag = teaching.flag_name(parameter)

@@ -35,7 +35,8 @@ def _lines(it: Any) -> Iterator[tuple[str, str]]:
         yield "jobs", f"{it.jobs.todo} to do, {it.jobs.doing} being done, {it.jobs.dead} gave up"
     if it.index is not None:
         yield "index", f"{_percent(it.index.share)} of {it.index.rows:,} texts can be found"
-    yield "mirror", it.mirror.state
+    yield "meaning", _meaning(it.meaning)
+    yield "mirror", _mirror(it.mirror)
     yield "backup", _backup(it)
 
 
@@ -64,6 +65,21 @@ def _writer(queue: Any) -> str:
     waiting = f"{queue.waiting:,} wait" if queue.waiting else "nothing waits"
     commit = f", {queue.commit_seconds * 1000:.1f} ms to commit" if queue.commit_seconds else ""
     return f"{waiting}, {queue.longest_wait_seconds * 1000:.0f} ms the longest wait lately{commit}"
+
+
+def _meaning(it: Any) -> str:
+    if it.space is None:
+        return f"none: {it.absent}" if it.absent else "none"
+    found = f"{it.memories - it.missing:,} of {_number(it.memories, 'memory', 'memories')}"
+    return f"{found} can be found by it, with {it.space.partition('@')[0]}"
+
+
+def _mirror(it: Any) -> str:
+    if it.state == "none":
+        return "none: no workspace was seen on this machine"
+    behind = f", {_number(it.events_behind, 'event')} behind" if it.events_behind else ""
+    faults = f"; {'; '.join(it.faults)}" if it.faults else ""
+    return f"{it.state}, {_number(it.workspaces, 'workspace')}{behind}{faults}"
 
 
 def _backup(it: Any) -> str:

@@ -37,9 +37,9 @@ def of_operation(
     operation: Operation, formatter: click.HelpFormatter, verbs: Sequence[Operation] = ()
 ) -> None:
     """The help of one operation; `verbs` are the others of a noun that is a command by itself."""
-    arguments = [parameter for parameter in operation.parameters if parameter.required]
-    options = [parameter for parameter in operation.parameters if not parameter.required]
-    words = [argument_name(parameter) + ("…" if parameter.many else "") for parameter in arguments]
+    arguments = [parameter for parameter in operation.parameters if parameter.argument]
+    options = [parameter for parameter in operation.parameters if not parameter.argument]
+    words = [argument_word(parameter) for parameter in arguments]
     usage = " ".join(["[OPTIONS]", *words])
     formatter.write_usage(f"minutebook {operation.command}", usage)
     _paragraphs(formatter, operation.summary, operation.description)
@@ -114,6 +114,11 @@ def _paragraphs(formatter: click.HelpFormatter, *texts: str) -> None:
 
 
 # The words for one parameter
+
+
+def argument_word(parameter: Parameter) -> str:
+    word = argument_name(parameter) + ("…" if parameter.many else "")
+    return word if parameter.required else f"[{word}]"
 
 
 def argument_name(parameter: Parameter) -> str:

@@ -23,7 +23,7 @@ from minutebook.model.paging import Page
 from minutebook.model.text import visible
 from minutebook.operations.plain import to_plain
 from minutebook.operations.registry import Operation
-from minutebook.surfaces.cli import output, tables
+from minutebook.surfaces.cli import human_search, output, tables
 from minutebook.surfaces.cli.output import Screen
 
 _GAP = 2  # between columns
@@ -60,6 +60,8 @@ def _parts(value: Any, operation: Operation | None, again: str, width: int) -> I
         yield from _page(value, operation, again, width)
     elif isinstance(value, list | tuple):
         yield _listing(value, width) if value else _nothing(_item_type(operation))
+    elif type(value).__name__ == "Found":
+        yield from human_search.found(value, width)
     elif dataclasses.is_dataclass(value):
         yield from _record(value, width)
     elif isinstance(value, Mapping):

@@ -39,6 +39,8 @@ __all__ = ["Answer", "Caller", "CallerOptions", "Invocation", "OpenCaller", "Pro
 _SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 BROKEN_PIPE = 141  # 128 + SIGPIPE
+#: Nouns that read better as a verb: `minutebook capture note …`.
+_SAID_ALSO = {"capture": "captures"}
 
 
 def build_cli(registry: Registry, open_caller: OpenCaller) -> Program:
@@ -112,6 +114,7 @@ class Program(_Commands):
             return self.commands[cmd_name]
         if cmd_name in self._registry.system:
             return Act(self._registry.get(f"system.{cmd_name.replace('-', '_')}"), self._open_caller)
+        cmd_name = _SAID_ALSO.get(cmd_name, cmd_name)
         if cmd_name not in self._nouns():
             return None
         operations = self._registry.noun(cmd_name)

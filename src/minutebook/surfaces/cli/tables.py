@@ -7,40 +7,17 @@ shown by its plain fields.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from minutebook.surfaces.cli import glance
-
-Kind = Literal["text", "name", "id", "status", "time", "number"]
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column. `text` is cropped to the width, a `name` never; the highest `drop` goes first."""
-
-    header: str
-    field: str
-    kind: Kind = "text"
-    drop: int = 0
-    most: int = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    columns: tuple[Column, ...]
-    #: what to do when there is nothing
-    empty: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Headline:
-    """The answer of an act: a sentence, and the fields worth a line below it."""
-
-    sentence: Callable[[Any], str]
-    also: tuple[str, ...] = ()
-
+from minutebook.surfaces.cli import (
+    adoption_tables,
+    capture_tables,
+    glance,
+    glance_files,
+    search_tables,
+    tidy_tables,
+)
+from minutebook.surfaces.cli.columns import Column, Headline, Kind, Table
 
 STATUS_STYLES = {
     "active": "green",
@@ -92,9 +69,13 @@ BLOCK_FIELDS = frozenset({"content", "rationale", "summary", "diff", "edits", "b
 DIFF_FIELDS = frozenset({"diff", "edits"})
 
 #: Types that are shown as the text they hold, as it is. Whoever made it made it fit to be shown.
-VERBATIM = {"Bundle": "text"}
+VERBATIM = {"Bundle": "text", "AuditPage": "text"}
 
 TABLES: dict[str, Table] = {
+    **adoption_tables.TABLES,
+    **capture_tables.TABLES,
+    **search_tables.TABLES,
+    **tidy_tables.TABLES,
     "ProposalLine": Table(
         (
             Column("SLUG", "slug", "name", most=40),
@@ -176,6 +157,17 @@ TABLES: dict[str, Table] = {
             Column("LAST SEEN", "last_seen_at", "time"),
         )
     ),
+    "Reaching": Table(
+        (
+            Column("READS FROM", "project", "name", most=40),
+            Column("MEMORY", "memory", "id"),
+            Column("LINKED BY", "link", "id", drop=2),
+            Column("AS", "relation", drop=1),
+            Column("BY", "created_by", drop=3, most=20),
+            Column("SINCE", "created_at", "time", drop=4),
+        ),
+        empty="nothing of another project is read here; link one with: minutebook projects link OTHER",
+    ),
     "Actor": Table(
         (
             Column("ACTOR", "name", "name", most=40),
@@ -208,16 +200,6 @@ TABLES: dict[str, Table] = {
             Column("BY", "actor", drop=2, most=20),
             Column("WHEN", "at", "time", drop=1),
             Column("LIFTED", "lifted_at", "time", drop=3),
-            Column("ID", "id", "id", drop=4),
-        )
-    ),
-    "Hit": Table(
-        (
-            Column("SLUG", "slug", "name", most=40),
-            Column("TYPE", "type", drop=1, most=14),
-            Column("TEXT", "snippet", most=200),
-            Column("STATUS", "status", "status", drop=2),
-            Column("BY", "author", drop=3, most=20),
             Column("ID", "id", "id", drop=4),
         )
     ),
@@ -417,11 +399,8 @@ def _outcome(it: Any) -> str:
 
 
 def _bound(it: Any) -> str:
-    if it.outcome == "created":
-        return f"{it.directory} is the project {it.project} now"
-    return f"{it.directory} is the project {it.project}" + (
-        ", new to this ledger" if it.outcome == "joined" else ""
-    )
+    said = {"created": " now", "joined": ", new to this ledger"}.get(it.outcome, "")
+    return "\n".join([f"{it.directory} is the project {it.project}{said}", *glance_files.beside(it.beside)])
 
 
 def _backup(it: Any) -> str:
@@ -468,12 +447,16 @@ def _new_token(it: Any) -> str:
 
 
 HEADLINES: dict[str, Headline] = {
+    **adoption_tables.HEADLINES,
+    **capture_tables.HEADLINES,
     "NewToken": Headline(_new_token, ("secret",)),
     "Backup": Headline(_backup, ("pruned",)),
     "Exported": Headline(_exported, ("sha256", "rows")),
     "Imported": Headline(lambda it: it.sentence, ("rows", "conflicts", "asides")),
     "Reindexed": Headline(_reindexed, ("texts_mended", "texts_removed", "bands_removed")),
     "Restored": Headline(lambda it: it.sentence, ("kept", "erased_again")),
+    "FilesStatus": Headline(glance_files.status),
+    "Synced": Headline(glance_files.synced),
     "Health": Headline(glance.health, ("findings", "visitors")),
     "Diagnosis": Headline(lambda it: _DIAGNOSES[it.state], ("findings",)),
     "Serving": Headline(lambda it: it.sentence, ("http", "docs", "mcp", "socket", "agents", "token")),
@@ -488,10 +471,12 @@ HEADLINES: dict[str, Headline] = {
     "Rejection": Headline(lambda it: f"rejected {it.slug}: {it.reason}", ("tombstone", "verdict")),
     "Outcome": Headline(_outcome, ("rules", "memory", "proposal", "verdict")),
     "Reverted": Headline(lambda it: it.sentence, ("blocked", "verdicts")),
-    "Found": Headline(lambda it: it.sentence, ("hits",)),
+    **search_tables.HEADLINES,
+    **tidy_tables.HEADLINES,
     "RunView": Headline(_run, ("task", "children", "saw", "text")),
     "RunReport": Headline(
-        lambda it: it.sentence, ("promoted", "waiting", "refused", "session", "transcript", "transcript_note")
+        lambda it: it.sentence,
+        ("promoted", "waiting", "refused", "session", "transcript", "transcript_note", "capture"),
     ),
     "Seeded": Headline(_seeded),
     "BundleDifference": Headline(_difference, ("only_before", "only_after", "changed", "diff")),

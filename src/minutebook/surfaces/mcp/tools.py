@@ -52,7 +52,19 @@ _FOR_COORDINATORS = (
 )
 #: Verbs that take something out of use, or its words away for good.
 _TAKES_AWAY = frozenset(
-    {"archive", "close", "erase", "expire", "import", "reject", "restore", "retire", "revert", "revert_all"}
+    {
+        "archive",
+        "close",
+        "erase",
+        "expire",
+        "import",
+        "reject",
+        "replace",
+        "restore",
+        "retire",
+        "revert",
+        "revert_all",
+    }
     | {"revoke", "revoke_all", "supersede", "unlink", "untag", "withdraw"}
 )
 #: Writes that do more when they are asked for again.

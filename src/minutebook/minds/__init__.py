@@ -1,0 +1,1 @@
+"""Models, behind doors of one method."""

@@ -1,0 +1,84 @@
+"""The door to a model elsewhere: one request, one answer, bounded in time and size, and left alone when it is down."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
+
+from minutebook.minds.embedders import Endpoint
+from minutebook.model.errors import MinutebookError
+
+#: The largest answer that is read.
+_ANSWER_BYTES = 4 * 1024**2
+#: What an endpoint says of what it will not take; every other failure is its own.
+_REFUSALS = (400, 413, 422)
+
+
+class Breaker:
+    """Counts failures in a row, and says when an endpoint is to be left alone. Thread-safe."""
+
+    def __init__(self, monotonic: Callable[[], float], *, failures: int = 3, pause: float = 60.0) -> None:
+        self._monotonic, self._most, self._pause = monotonic, failures, pause
+        self._lock = threading.Lock()
+        self._failures, self._until = 0, 0.0
+
+    def check(self) -> None:
+        """Raise while the endpoint is left alone; afterwards one may try again."""
+        with self._lock:
+            if self._monotonic() < self._until:
+                raise silent("it failed several times and is left alone for a while")
+
+    def failed(self) -> None:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= self._most:
+                self._until = self._monotonic() + self._pause
+
+    def answered(self) -> None:
+        with self._lock:
+            self._failures = 0
+
+
+def post(endpoint: Endpoint, path: str, body: dict[str, Any], seconds: float) -> Any:
+    """Send JSON to an endpoint, and give the JSON that came back."""
+    parts = urlsplit(endpoint.url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise MinutebookError("bad_setting", "The address of a model must be http://… or https://….")
+    kind: Any = http.client.HTTPConnection
+    more: dict[str, Any] = {}
+    if parts.scheme == "https":
+        kind, more = http.client.HTTPSConnection, {"context": ssl.create_default_context()}
+    connection = kind(parts.hostname, parts.port, timeout=seconds, **more)
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    if endpoint.key:
+        headers["Authorization"] = f"Bearer {endpoint.key}"
+    try:
+        connection.request("POST", parts.path.rstrip("/") + path, json.dumps(body), headers)
+        with connection.getresponse() as answer:
+            said = answer.read(_ANSWER_BYTES + 1)
+    except (OSError, http.client.HTTPException) as error:
+        raise silent(type(error).__name__) from error
+    finally:
+        connection.close()
+    if answer.status in _REFUSALS:
+        raise MinutebookError("invalid_input", f"The model does not take what it was sent ({answer.status}).")
+    # Also when it sends us elsewhere: a key goes to nobody but whom it was given for.
+    if answer.status != 200 or len(said) > _ANSWER_BYTES:
+        raise silent(f"it answered {answer.status}")
+    try:
+        return json.loads(said)
+    except (ValueError, RecursionError) as error:
+        raise strange() from error
+
+
+def silent(why: str) -> MinutebookError:
+    return MinutebookError("no_model", f"The model does not answer: {why}.")
+
+
+def strange() -> MinutebookError:
+    return MinutebookError("bad_model", "The model answered something else than it was asked for.")

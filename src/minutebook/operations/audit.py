@@ -1,0 +1,167 @@
+"""How healthy the memory of a project is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from minutebook.call import LongCall
+from minutebook.controller.consolidate import Task, look_through
+from minutebook.ledger import auditing, tidying
+from minutebook.ledger.database import Row
+from minutebook.model.audit import Audit, AuditLine, AuditPage
+from minutebook.model.consolidation import Kind, Noticed
+from minutebook.model.times import seconds_before
+from minutebook.operations.registry import Access, operation
+from minutebook.policy.auditing import page as page_of
+from minutebook.policy.screening import Family, Tier, screen
+
+#: Rows that a check counts, examples that it names, memories that are searched for secrets, days that are long.
+_MOST = 10_000
+_EXAMPLES = 3
+_SCREENED = 5_000
+_LONG_WAIT = 7
+
+
+@operation(Access.REVIEW)
+def audit(call: LongCall) -> Audit:
+    """Report on the health of a project's memory: what repeats, disagrees, leaks, is dead, unused or unfounded.
+
+    Nothing is changed. What can be done about each finding is said beside it.
+
+    Example:
+        minutebook audit
+        minutebook audit -o json
+    """
+    return report(call)
+
+
+@operation(Access.REVIEW)
+def page(call: LongCall) -> AuditPage:
+    """The same as a page of Markdown, with a plot of growth and use.
+
+    Example:
+        minutebook audit page > audit.md
+    """
+    return AuditPage(page_of(report(call)))
+
+
+def report(call: LongCall) -> Audit:
+    """Look at everything once."""
+    project = call.project
+    task = Task(
+        database=call.database,
+        world=call.world,
+        project=project.id,
+        actor=call.actor,
+        origin=call.caller.origin,
+        cause="asked",
+        workspace=call.caller.workspace,
+    )
+    looked, noticed = look_through(task)
+    checks = [*_noticed(call, noticed), _secrets(call), *_counted(call)]
+    worst = [check for check in checks if check.count and check.weight in ("high", "medium")]
+    with call.database.read() as tx:
+        standing, months = auditing.standing(tx, project.id), auditing.months(tx, project.id)
+    said = ", ".join(f"{check.count} {check.check}" for check in worst)
+    return Audit(
+        project=project.slug,
+        at=call.now(),
+        sentence=f"Worth a look: {said}." if worst else "Nothing needs attention.",
+        looked=looked,
+        standing=standing,
+        checks=tuple(checks),
+        months=months,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What a check is called, how much it matters, what it means and what to do."""
+
+    name: str
+    weight: str
+    means: str
+    hint: str
+
+    def line(self, count: int, examples: Iterable[str]) -> AuditLine:
+        named = tuple(dict.fromkeys(examples))[:_EXAMPLES]
+        return AuditLine(self.name, count, self.weight if count else "ok", self.means, named, self.hint)
+
+
+_RUN = "minutebook consolidation run, then take or leave what it suggests"
+_NOTICED: dict[tuple[Kind, ...], _Check] = {
+    (Kind.DUPLICATE, Kind.NEAR_DUPLICATE, Kind.SHARED): _Check(
+        "duplicates", "low", "say the same, or nearly", _RUN
+    ),
+    (Kind.CONTRADICTION,): _Check("contradictions", "high", "disagree, and nothing says so", _RUN),
+    (Kind.OUTDATED,): _Check("outdated", "medium", "say that their time is over", _RUN),
+    (Kind.STALE_EVIDENCE,): _Check("stale evidence", "medium", "rest on what has changed or is gone", _RUN),
+    (Kind.UNUSED,): _Check("unused", "low", "were shown to nobody for a long time", _RUN),
+    (Kind.OVERLONG,): _Check("overlong", "low", "are long and repeat themselves", _RUN),
+}
+
+
+def _noticed(call: LongCall, noticed: Sequence[Noticed]) -> list[AuditLine]:
+    lines = []
+    for kinds, check in _NOTICED.items():
+        found = [each for each in noticed if each.kind in kinds]
+        with call.database.read() as tx:
+            known = tidying.by_ids(tx, [each.refs[0][0] for each in found[:_EXAMPLES]])
+        lines.append(check.line(len(found), [memory.slug for memory in known.values()]))
+    return lines
+
+
+def _secrets(call: LongCall) -> AuditLine:
+    """Memories that hold what today's rules take for a credential; by name, and never the value."""
+    found: list[str] = []
+    after: tuple[str, str] | None = ("", "")
+    seen = 0
+    while after is not None and seen < _SCREENED:
+        with call.database.read() as tx:
+            part = tidying.standing(tx, call.project.id, after, 500)
+        for memory, _ in part.memories:
+            fields = {"title": memory.title, "content": memory.content, "rationale": memory.rationale or ""}
+            if any(hit.tier is Tier.REFUSE and hit.family is Family.SECRET for hit in screen(fields)):
+                found.append(memory.slug)
+        seen += len(part.memories)
+        after = part.after
+    check = _Check(
+        "secrets", "high", "hold what looks like a credential", "minutebook memories erase SLUG REASON"
+    )
+    return check.line(len(found), found)
+
+
+def _counted(call: LongCall) -> list[AuditLine]:
+    project = call.project.id
+    with call.database.read() as tx:
+        rows: dict[_Check, list[Row]] = {
+            _Check(
+                "contested", "medium", "stand in open contradiction", "minutebook memories list --status contradicted"
+            ): auditing.contested(tx, project, _MOST),
+            _Check(
+                "dead references", "medium", "came from a source that is not here any more", "minutebook memories verify"
+            ): auditing.lost_sources(tx, project, _MOST),
+            _Check(
+                "never used", "low", "were never shown to a run or found by a search", "minutebook memories archive"
+            ): auditing.never_shown(tx, project, _MOST),
+            _Check(
+                "never verified", "low", "have no evidence, and nobody who decides let them in",
+                "minutebook memories edit SLUG --evidence",
+            ): auditing.never_verified(tx, project, _MOST),
+            _Check(
+                "boundaries without evidence", "medium", "bind everyone and cite nothing",
+                "minutebook decisions edit SLUG --evidence",
+            ): auditing.unfounded_boundaries(tx, project, _MOST),
+        }  # fmt: skip
+        pending = auditing.waiting(tx, project, _MOST)
+    lines = [check.line(len(found), [row["slug"] for row in found]) for check, found in rows.items()]
+    long_ago = seconds_before(call.now(), _LONG_WAIT * 86_400)
+    old = [row["slug"] for row in pending if row["created_at"] < long_ago]
+    inbox = _Check(
+        "inbox age",
+        "medium",
+        f"of {len(pending)} that wait, wait longer than {_LONG_WAIT} days",
+        "minutebook inbox list",
+    )
+    return [*lines, inbox.line(len(old), old)]

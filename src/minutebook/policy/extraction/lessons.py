@@ -1,0 +1,142 @@
+"""How somebody tells what was found out, and what to do when it comes up again."""
+
+from __future__ import annotations
+
+from minutebook.policy.extraction.worth import LEAD, PLEASE, VERB, Worth, phrase
+
+HINTS = (
+    phrase(
+        "hint.next_time",
+        Worth.HINT,
+        LEAD
+        + r"(?:for )?(?:the )?next time(?: you| the| it| this| we)?[^.]*?[:, ]+ ?"
+        + r"(?!i\b|i'll|then|we'll)",
+        0.75,
+        both=True,
+        words=6,
+    ),
+    phrase("hint.whenever", Worth.HINT, LEAD + r"whenever\b.{6,}", 0.75, both=True, words=8),
+    phrase(
+        "hint.if_then",
+        Worth.HINT,
+        LEAD
+        + r"if (?!you (?:want|like|have|need|prefer|agree|can|could)|it works|not|so|possible|that)[^,;]{8,}[,;] (?:then )?(?:\w+ ){0,9}?(?:"
+        + VERB
+        + r"|kill|restart|fix|reset|clear|set|try|rebuild|reinstall|reconnect|regenerate)\b",
+        0.65,
+        words=9,
+    ),
+    phrase(
+        "hint.before",
+        Worth.HINT,
+        LEAD
+        + r"before (?:you )?(?:touch|chang|deploy|merg|edit|run|releas|refactor|upgrad|start|add|remov|migrat)\w*\b[^,]*, (?:please )?(?:always )?(?:read|run|check|ask|make|look|take|back|stop|pull|see)\b",
+        0.75,
+        words=7,
+    ),
+    phrase(
+        "hint.when_you",
+        Worth.HINT,
+        LEAD
+        + r"when(?:ever)? you (?:add|change|bump|rename|remove|touch|upgrade|create|delete|move|edit|deploy|release)\b.*\b(?:also|remember|make sure|don't forget|must|first|or)\b",
+        0.75,
+        words=8,
+    ),
+    phrase(
+        "hint.after",
+        Worth.HINT,
+        LEAD
+        + r"after (?:you )?(?:upgrad|chang|bump|deploy|merg|edit|renam|add|mov|pull|rebas|updat)\w*\b[^,]{3,}[, ] ?(?:always )?(?:run|check|restart|rebuild|regenerate|clear)\b",
+        0.7,
+        words=7,
+    ),
+    phrase(
+        "hint.tip",
+        Worth.HINT,
+        LEAD + r"(?:pro ?)?tip(?: for later| for next time| for the future)?: \S",
+        0.75,
+        both=True,
+        words=6,
+    ),
+    phrase(
+        "hint.trick", Worth.HINT, r"\bthe trick (?:with|for|to|is|here)\b.*\bis to\b", 0.7, both=True, words=7
+    ),
+    phrase(
+        "hint.way",
+        Worth.HINT,
+        LEAD + r"(?:a good|the best|the fastest|the easiest|the only) way to .* is to \S",
+        0.65,
+        both=True,
+        words=9,
+    ),
+    phrase(
+        "hint.to_reproduce",
+        Worth.HINT,
+        LEAD
+        + r"to (?:reproduce|debug|test|trigger|rebuild|reset|release|deploy) [^,]{3,}, (?:set|run|open|start|use|call|first|add)\b",
+        0.7,
+        words=8,
+    ),
+    phrase("hint.remember", Worth.HINT, LEAD + PLEASE + r"(?:always )?remember to \w+ \w+", 0.65, words=6),
+)
+
+LEARNINGS = (
+    phrase(
+        "learning.turns_out",
+        Worth.LEARNING,
+        LEAD + r"(?:it )?turn(?:s|ed) out(?: that)?\b",
+        0.8,
+        both=True,
+        words=8,
+    ),
+    phrase(
+        "learning.root_cause",
+        Worth.LEARNING,
+        r"\b(?:root cause|real cause|actual cause)(?: here| of [^,;]{2,40})? (?:was|is)\b",
+        0.85,
+        both=True,
+        words=8,
+    ),
+    phrase(
+        "learning.label",
+        Worth.LEARNING,
+        LEAD
+        + r"(?:lessons? learned|key (?:insight|learning|takeaway)|takeaway|gotcha|what (?:i|we) learned|note (?:for the future|to self)|learned today|learning)\s*[:—-]+ \S",
+        0.8,
+        both=True,
+        words=7,
+    ),
+    phrase("learning.til", Worth.LEARNING, LEAD + r"til that\b", 0.75, both=True, words=6),
+    phrase(
+        "learning.found",
+        Worth.LEARNING,
+        LEAD
+        + r"(?:i |we |i've |we've )?(?:just )?(?:discovered|found out|figured out|realised|realized|learned|noticed|found) (?:that|why|how)\b",
+        0.75,
+        both=True,
+        words=8,
+    ),
+    phrase(
+        "learning.because",
+        Worth.LEARNING,
+        r"\b(?:fails?|failed|happen(?:s|ed)|broke|breaks|crash(?:es|ed)|hangs?|was slow|were slow|is slow|are slow|timed out|times out|was missing|were missing) (?:\w+ ){0,4}?because (?!of (?:a|the) typo)",
+        0.7,
+        both=True,
+        words=10,
+    ),
+    phrase(
+        "learning.reason",
+        Worth.LEARNING,
+        LEAD + r"the reason (?:why |that )?.{6,} (?:is|was) that\b",
+        0.75,
+        both=True,
+        words=9,
+    ),
+    phrase(
+        "learning.come_from",
+        Worth.LEARNING,
+        LEAD + r"(?:fyi,? )?the .{4,60} (?:comes?|came|stems?) from the\b",
+        0.6,
+        words=10,
+    ),
+)

@@ -1,0 +1,77 @@
+"""What a sentence can be worth keeping as, and how a phrase that tells it is written down."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from minutebook.model.memories import Type
+from minutebook.policy.extraction.turns import Speaker
+
+
+class Worth(StrEnum):
+    """What a sentence is worth keeping as."""
+
+    DECISION = "decision"
+    RULE = "rule"
+    PREFERENCE = "preference"
+    CORRECTION = "correction"
+    LEARNING = "learning"
+    HINT = "hint"
+
+    @property
+    def type(self) -> Type:
+        return _TYPES[self]
+
+
+_TYPES = {
+    Worth.DECISION: Type.TECHNICAL,
+    Worth.RULE: Type.PROCESS,
+    Worth.PREFERENCE: Type.PROFILE,
+    Worth.CORRECTION: Type.FEEDBACK,
+    Worth.LEARNING: Type.LEARNING,
+    Worth.HINT: Type.PATTERN,
+}
+
+_PEOPLE = frozenset({Speaker.PERSON})
+_BOTH = frozenset({Speaker.PERSON, Speaker.AGENT})
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """One way to say it."""
+
+    name: str
+    worth: Worth
+    pattern: re.Pattern[str]
+    confidence: float
+    speakers: frozenset[Speaker] = _PEOPLE
+    #: fewer words do not say enough
+    words: int = 5
+
+
+def phrase(
+    name: str, worth: Worth, pattern: str, confidence: float, *, both: bool = False, words: int = 5
+) -> Phrase:
+    return Phrase(name, worth, re.compile(pattern), confidence, _BOTH if both else _PEOPLE, words)
+
+
+#: Patterns are matched against the sentence in lower case, with quotations taken out.
+LEAD = r"^(?:(?:ok(?:ay)?|so|right|well|also|and|but|then|yes|great|cool|alright|thanks)[,.:!]? (?:so )?)*"
+PLEASE = r"(?:please |pls |kindly )?"
+WE = r"(?:we|the (?:whole )?team|everyone|all of us|legal|ops|product|management)"
+DECIDED = r"(?:decided|agreed|settled|chose|opted|resolved|concluded|voted|committed|standardi[sz]ed)"
+VERB = (
+    r"(?:add|answer|ask|avoid|bypass|call|change|check|commit|copy|create|delete|deploy|disable|edit|enable|expose|force"
+    r"|hard-?code|import|include|keep|leave|log|make|merge|mock|move|open|pin|publish|push|put|rebase|release|rely|remove"
+    r"|rename|review|run|send|ship|skip|squash|start|store|tag|test|touch|update|upgrade|use|validate|write|wrap)"
+)
+CHOICE = (
+    r"(?:use|support|ship|keep|drop|migrate|move|switch|adopt|store|stay|stick|standardi[sz]e|deploy|host|release|deprecate"
+    r"|remove|replace|locali[sz]e|publish|build|rewrite|log|charge|allow|require|retire|freeze)"
+)
+CHOOSING = (
+    r"(?:using|supporting|shipping|keeping|dropping|migrating|moving|switching|adopting|storing|staying|sticking|going with"
+    r"|standardi[sz]ing|deploying|hosting|deprecating|removing|replacing|rewriting|retiring|freezing)"
+)

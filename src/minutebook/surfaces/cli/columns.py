@@ -1,0 +1,35 @@
+"""What a listing and a sentence are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Kind = Literal["text", "name", "id", "status", "time", "number"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column. `text` is cropped to the width, a `name` never; the highest `drop` goes first."""
+
+    header: str
+    field: str
+    kind: Kind = "text"
+    drop: int = 0
+    most: int = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    columns: tuple[Column, ...]
+    #: what to do when there is nothing
+    empty: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The answer of an act: a sentence, and the fields worth a line below it."""
+
+    sentence: Callable[[Any], str]
+    also: tuple[str, ...] = ()

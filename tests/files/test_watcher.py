@@ -1,0 +1,141 @@
+"""The duty that reads what people write: at once where the system tells of changes, now and then where it does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from minutebook.engine.engine import Engine
+from minutebook.files import desk as desks
+from minutebook.files import watcher as watchers
+from minutebook.files.drop_box_taking import DropBoxPart
+from minutebook.files.notes import NotesPart
+from minutebook.files.watcher import Watcher
+from minutebook.operations import inbox, memories, verdicts
+from tests.files.desks import HOST, INBOX, MEMORY, PERSON, Desk
+from tests.houses import House
+
+SOON = 20.0
+ONE = f"{MEMORY}/learning_one.md"
+
+
+@pytest.fixture
+def engine() -> str:
+    return "sqlite"
+
+
+class Service:
+    """What a running service does about files, and a way to wait until it has done it."""
+
+    def __init__(self, house: House, desk: Desk) -> None:
+        self._changed = threading.Condition()
+        house.service.database.on_commit(self._told)
+        self.office = desks.Desk(HOST, (DropBoxPart(PERSON), NotesPart(PERSON)))
+        self.watcher = Watcher(desk.means, self.office)
+        self.engine = Engine(house.service.database, [self.watcher], clock=house.clock)
+        self.watcher.on_change(lambda: self.engine.wake(self.watcher.name))
+
+    def _told(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+
+    def until(self, holds: Callable[[], bool], seconds: float = SOON) -> float:
+        """How long it took until something was so; a commit is what changes it."""
+        began = monotonic()
+        with self._changed:
+            assert self._changed.wait_for(holds, seconds), "it never came to pass"
+        return monotonic() - began
+
+
+@pytest.fixture
+def desk(house: House, tmp_path: Path) -> Desk:
+    house.home.mkdir(exist_ok=True)
+    desk = Desk(house, tmp_path / "ship")
+    house.mother(memories.write, type="learning", title="One", content="It is one.", slug="one")
+    desk.settle()
+    return desk
+
+
+@pytest.fixture
+def service(house: House, desk: Desk) -> Iterator[Service]:
+    running = Service(house, desk)
+    running.engine.start()
+    running.until(lambda: running.watcher._watch.works)
+    yield running
+    running.engine.stop()
+
+
+def says(house: House, words: str) -> Callable[[], bool]:
+    return lambda: house.mother(memories.show, ref="one").memory.content == words
+
+
+def test_an_edit_is_judged_within_two_seconds_and_a_revert_is_followed(
+    house: House, desk: Desk, service: Service
+) -> None:
+    desk.edit(ONE, "It is one.", "It is uno.")
+    assert service.until(says(house, "It is uno.")) < 2.0
+    house.mother(verdicts.revert, id=house.mother(verdicts.list_).items[0].id, reason="no")
+    service.until(lambda: "It is one." in desk.read(ONE))
+
+
+def test_a_note_in_a_folder_that_was_not_there_before_is_seen(
+    house: House, desk: Desk, service: Service
+) -> None:
+    desk.write(
+        ".minutebook/agents/ripley/memory/cat.md", "---\ntitle: Cat\ntype: learning\n---\n\nIt hisses.\n"
+    )
+    service.until(lambda: len(house.mother(inbox.list_).items) == 1)
+
+
+def test_a_letter_that_rests_becomes_a_proposal(house: House, desk: Desk, service: Service) -> None:
+    desk.write(f"{INBOX}/x.md", "# One engine\n\nWe fly with one.\n")
+    service.until(lambda: [line.slug for line in house.mother(inbox.list_).items] == ["x"])
+
+
+def test_what_was_edited_while_nobody_served_is_found_at_the_start(house: House, desk: Desk) -> None:
+    desk.edit(ONE, "It is one.", "It is uno.")
+    service = Service(house, desk)
+    service.engine.start()
+    service.until(says(house, "It is uno."))
+    service.engine.stop()
+
+
+def test_files_are_looked_at_now_and_then_where_nothing_can_be_watched(
+    house: House, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchers, "_RESCAN_ALONE", 0.05)
+    monkeypatch.setattr("minutebook.files.watching.Watch.aim", lambda *_: False)
+    service = Service(house, desk)
+    service.engine.start()
+    desk.edit(ONE, "It is one.", "It is uno.")
+    service.until(says(house, "It is uno."))
+    service.engine.stop()
+
+
+def test_a_workspace_that_is_deleted_holds_up_no_other_and_comes_back(
+    house: House, desk: Desk, service: Service, tmp_path: Path
+) -> None:
+    other = Desk(house, tmp_path / "other")
+    service.until(lambda: (other.root / ONE).exists())
+    os.rename(desk.root, tmp_path / "away")
+    other.edit(ONE, "It is one.", "It is uno.")
+    service.until(says(house, "It is uno."))
+    os.rename(tmp_path / "away", desk.root)
+    house.mother(memories.edit, ref="one", content="It is eins.")
+    service.until(lambda: "It is eins." in desk.read(ONE) and "It is eins." in other.read(ONE))
+    shutil.rmtree(desk.root)
+    other.edit(ONE, "It is eins.", "It is un.")
+    service.until(says(house, "It is un."))
+
+
+def test_it_ends_at_once_and_touches_nothing_after(house: House, desk: Desk, service: Service) -> None:
+    began = monotonic()
+    service.engine.stop()
+    assert monotonic() - began < 5.0
+    assert not any(thread.name == "minutebook-watch" for thread in threading.enumerate())

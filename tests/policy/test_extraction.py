@@ -1,0 +1,272 @@
+"""Reading sources: every form of transcript, what is passed over, where things stand, and how long it takes."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from minutebook.model.memories import Type
+from minutebook.policy.extraction.extract import Extraction, Finding, extract
+from minutebook.policy.extraction.rules import slot_of
+from minutebook.policy.extraction.turns import Form
+
+DECIDED = "We decided to use PostgreSQL instead of MySQL for the billing service."
+
+
+def one(text: str) -> Finding:
+    findings = extract(text).findings
+    assert len(findings) == 1, findings
+    return findings[0]
+
+
+def claude(*messages: tuple[str, Any], **more: Any) -> str:
+    return "\n".join(
+        json.dumps({"type": role, "message": {"role": role, "content": content}, "sessionId": "s", **more})
+        for role, content in messages
+    )
+
+
+def codex(*items: dict[str, Any]) -> str:
+    lines = [
+        {"timestamp": "2026-11-16T10:00:00Z", "type": "session_meta", "payload": {"id": "x", "cwd": "/srv"}}
+    ]
+    lines += [
+        {"timestamp": "2026-11-16T10:00:01Z", "type": "response_item", "payload": item} for item in items
+    ]
+    return "\n".join(map(json.dumps, lines))
+
+
+def said(role: str, text: str, kind: str = "input_text") -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
+
+
+# --- forms ---------------------------------------------------------------------------------------------------
+
+
+def test_claude_codes_transcript_is_read_and_its_tools_side_chains_and_reminders_are_not() -> None:
+    text = "\n".join(
+        [
+            claude(("user", "hello")),
+            claude(("user", [{"type": "tool_result", "content": [{"type": "text", "text": DECIDED}]}])),
+            claude(("assistant", [{"type": "tool_use", "name": "Bash", "input": {"command": DECIDED}}])),
+            claude(("assistant", [{"type": "thinking", "thinking": DECIDED}])),
+            claude(("assistant", f"A subagent says: {DECIDED}"), isSidechain=True),
+            claude(("user", f"<system-reminder>{DECIDED}</system-reminder>")),
+            claude(("user", f"<command-name>/x</command-name> {DECIDED}")),
+            claude(("user", DECIDED), isMeta=True),
+            "this line is no JSON at all",
+            '{"type": "summary", "summary": "' + DECIDED + '"}',
+            claude(("user", "Never push directly to main."), timestamp="2026-11-16T10:00:00.000Z"),
+        ]
+    )
+    extraction = extract(text)
+    assert extraction.form is Form.CLAUDE_CODE
+    assert [(f.content, f.first, f.last, f.type) for f in extraction.findings] == [
+        ("Never push directly to main.", 11, 11, Type.PROCESS)
+    ]
+    assert extraction.findings[0].at == "2026-11-16T10:00:00.000Z"
+
+
+def test_codexs_transcript_is_read_and_its_calls_and_surroundings_are_not() -> None:
+    text = codex(
+        said("developer", DECIDED),
+        said("user", f"<environment_context>{DECIDED}</environment_context>"),
+        {"type": "function_call", "name": "shell", "arguments": DECIDED},
+        {"type": "function_call_output", "output": DECIDED},
+        {"type": "reasoning", "summary": [{"text": DECIDED}]},
+        said("user", "I prefer short commit messages in the imperative mood."),
+        said("assistant", "Turns out the sandbox resets every night at two o'clock.", "output_text"),
+    )
+    extraction = extract(text)
+    assert extraction.form is Form.CODEX
+    assert [(f.type, f.first) for f in extraction.findings] == [(Type.PROFILE, 7), (Type.LEARNING, 8)]
+
+
+def test_codexs_events_are_read_where_there_is_nothing_else() -> None:
+    events = [
+        {"type": "event_msg", "payload": {"type": "user_message", "message": DECIDED}},
+        {"type": "event_msg", "payload": {"type": "token_count", "message": DECIDED + " Again."}},
+    ]
+    assert one("\n".join(map(json.dumps, events))).content == DECIDED
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_messages_with_a_role_are_read_as_lines_and_as_one_list(whole: bool) -> None:
+    messages = [{"role": "system", "content": DECIDED + " No."}, {"role": "user", "content": DECIDED}]
+    text = json.dumps(messages) if whole else "\n".join(map(json.dumps, messages))
+    extraction = extract(text)
+    assert extraction.form is Form.MESSAGES
+    assert [finding.content for finding in extraction.findings] == [DECIDED]
+
+
+def test_a_chat_is_read_by_the_names_of_who_speaks() -> None:
+    text = f"Ana: which one?\nSebas: hm,\nlet me think.\n{DECIDED}\n[10:02] Ana: fine\nAssistant: I decided to read it."
+    extraction = extract(text)
+    assert extraction.form is Form.CHAT
+    assert [(f.content, f.first, f.last) for f in extraction.findings] == [(DECIDED, 4, 4)]
+
+
+def test_a_document_is_read_by_its_sections_and_sentences() -> None:
+    text = """# Post-mortem
+
+The service was down for an hour. Everyone was calm.
+
+## Decisions
+
+- Deploys happen between 9 and 15 UTC.
+- Who tells the customers?
+
+## Lessons learned
+
+1. The health check must cover the queue as well.
+
+## Appendix
+
+It turns out that the old nginx strips the header, which
+nobody had noticed before.
+"""
+    extraction = extract(text)
+    assert extraction.form is Form.TEXT
+    assert [(f.type, f.first, f.last, f.rule) for f in extraction.findings] == [
+        (Type.TECHNICAL, 7, 7, "section"),
+        (Type.LEARNING, 12, 12, "section"),
+        (Type.LEARNING, 16, 17, "learning.turns_out"),
+    ]
+
+
+def test_sem_blocks_and_front_matter_are_taken_as_they_say() -> None:
+    text = """Some words before.
+
+### 2026-02-14T10:00:00Z: decision: Ship on Fridays
+
+**author:** ripley
+**tags:** release, rhythm
+**details:**
+We ship every Friday.
+**rationale:**
+Support is there on Saturdays.
+
+---
+
+---
+type: learning
+title: The sandbox resets
+---
+Every night at 02:00 UTC.
+"""
+    sem, matter = extract(text).findings
+    assert (sem.type, sem.title, sem.content, sem.rationale) == (
+        Type.TECHNICAL, "Ship on Fridays", "We ship every Friday.", "Support is there on Saturdays.",
+    )  # fmt: skip
+    assert (sem.tags, sem.first, sem.at) == (("release", "rhythm"), 3, "2026-02-14T10:00:00Z")
+    assert (matter.type, matter.title, matter.content) == (
+        Type.LEARNING,
+        "The sandbox resets",
+        "Every night at 02:00 UTC.",
+    )
+
+
+# --- what is passed over ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"```\n{DECIDED}\n```",
+        f"~~~text\n{DECIDED}\n~~~",
+        f"> {DECIDED}",
+        f"    {DECIDED}",
+        f"$ echo {DECIDED}",
+        # a compiled context, quoted back: every line of stored text begins with |
+        f"## Boundaries and Decisions\n\n> What stands under this heading binds everyone.\n\n| {DECIDED}",
+        # a file that this program wrote
+        f"<!-- minutebook decisions: do not edit -->\n\n{DECIDED}",
+        f'He wrote "{DECIDED}" and left.',
+        DECIDED.replace(".", "?"),
+        "Never.",
+        "",
+        "\n\n",
+    ],
+)
+def test_code_quotations_and_what_we_wrote_ourselves_are_passed_over(text: str) -> None:
+    assert extract(text).findings == ()
+
+
+def test_the_same_thing_said_twice_is_found_once() -> None:
+    assert len(extract(f"{DECIDED}\n\nAnd later:\n\n{DECIDED.upper()}\n\n{DECIDED}").findings) == 1
+
+
+def test_an_agents_word_on_a_decision_counts_for_less_than_a_persons() -> None:
+    person = one(f"Ana: hi there you\nSebas: {DECIDED}\nAna: ok then")
+    agent = one(f"Ana: hi there you\nClaude: {DECIDED}\nAna: ok then")
+    assert agent.confidence < person.confidence
+
+
+# --- what it is about ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sentence", "slot"),
+    [
+        (DECIDED, ("MySQL", "used instead")),
+        ("Use pnpm instead of npm in this repository.", ("npm", "used instead")),
+        ("The staging database is called orders_stage, not orders_dev.", ("staging database", "name")),
+        ("Actually the retention period is 90 days, not 30.", ("retention period", "value")),
+        ("The minimum supported Node version is now 20.", ("minimum supported Node version", "value")),
+        ("Never push directly to main.", None),
+        ("That is fine, not great.", None),
+    ],
+)
+def test_an_entity_and_an_attribute_are_told_where_they_are_plain(
+    sentence: str, slot: tuple[str, str] | None
+) -> None:
+    assert slot_of(sentence) == slot
+
+
+# --- how long it takes ------------------------------------------------------------------------------------------------
+
+HOSTILE = {
+    "one long line": lambda n: "we decided to " * n,
+    "commas": lambda n: ", not " * n,
+    "conditions": lambda n: "if it is so, then " * n,
+    "names": lambda n: "a: b c d\n" * n,
+    "headings": lambda n: "### 2026-01-01: decision: x\n" * n,
+    "front matter": lambda n: "---\ntype: learning\n" * n,
+    "sentences": lambda n: "It is so. " * n,
+    "quotes": lambda n: '"' * n,
+    "fences": lambda n: "```\n~~~\n" * n,
+    "braces": lambda n: "{" * n,
+    "arrays": lambda n: "[" * n,
+    "nested": lambda n: '{"a":' * n,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_text_takes_time_in_proportion_to_its_length(name: str) -> None:
+    def seconds(n: int) -> float:
+        began = time.process_time()
+        extract(HOSTILE[name](n))
+        return time.process_time() - began
+
+    extract("warm up")
+    small, large = seconds(2_000), seconds(16_000)
+    # Eight times as much: linear is 8, quadratic would be 64.
+    assert large < max(0.25, 28 * small)
+
+
+def test_reading_can_be_told_to_stop() -> None:
+    class Enough(Exception):
+        pass
+
+    def look() -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        extract(claude(("user", DECIDED)), look=look)
+
+
+def test_nothing_found_is_an_answer_too() -> None:
+    assert extract("hello") == Extraction(Form.TEXT, 1, ())
