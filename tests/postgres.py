@@ -53,7 +53,7 @@ class Cluster:
         """`fsync` is for benchmarks; nobody will read a test's cluster after a power cut."""
         self._settings = _SETTINGS | {"fsync": "on" if fsync else "off"}
         self._account = _account()
-        self._home = Path(tempfile.mkdtemp(prefix="minutebook-pg-"))
+        self._home = Path(tempfile.mkdtemp(prefix="minutebook-pg-", dir=None if fsync else _memory()))
         self._server: subprocess.Popen[str] | None = None
         self._numbers = 0
         self._templates: dict[str, str] = {}
@@ -166,6 +166,16 @@ class Cluster:
             "group": account.pw_gid,
             "extra_groups": [],
         }
+
+
+def _memory() -> Path | None:
+    """Where files cost no disk, if there is room: copying a template took 270 ms on one, and 40 in memory."""
+    shared = Path("/dev/shm")
+    try:
+        roomy = os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > 4 * 1024**3
+    except OSError:
+        return None
+    return shared if roomy else None
 
 
 def _tools() -> Path:
