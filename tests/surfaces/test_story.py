@@ -44,7 +44,7 @@ def load_story() -> ModuleType:
 def test_the_story_runs_to_its_end_in_a_pipe_and_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "reader").mkdir()
     done = subprocess.run(
-        COMMAND, env=quiet_house(tmp_path), capture_output=True, text=True, timeout=120, check=False
+        COMMAND, env=quiet_house(tmp_path), capture_output=True, text=True, timeout=280, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\x1b" not in done.stdout
@@ -56,7 +56,9 @@ def test_the_story_runs_to_its_end_in_a_pipe_and_leaves_nothing_behind(tmp_path:
         "error[secret]",
         "Supersedes 'database'.",
         "Reverted supersede of 'database'.",
-        "2 found.",
+        "1 promoted, 1 waiting for review",
+        "**learning** by ripley, kept by the scribe",
+        "2 found",
     ):
         assert told in done.stdout
     assert done.stdout.rindex("minutebook init") > done.stdout.rindex("Now in your own project")
@@ -83,7 +85,7 @@ def test_the_story_fits_eighty_columns_and_is_in_colour_on_a_terminal(tmp_path: 
             break
         said += part
     os.close(master)
-    assert process.wait(timeout=60) == 0, said.decode()
+    assert process.wait(timeout=120) == 0, said.decode()
     text = said.decode()
     assert "\x1b[31merror\x1b[0m[secret]" in text  # the program's own colours
     lines = re.sub(r"\x1b\[[0-9;]*m", "", text).replace("\r", "").split("\n")
