@@ -179,7 +179,7 @@ def command_line(operation: Operation, arguments: Mapping[str, Any]) -> list[str
             continue
         value = arguments[parameter.name]
         flag = "--" + parameter.name.replace("_", "-")
-        if parameter.required:
+        if parameter.argument:
             places += [str(item) for item in (value if parameter.many else [value])]
         elif parameter.switch:
             options += [flag] if value else []

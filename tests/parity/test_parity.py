@@ -17,6 +17,8 @@ from tests.parity.surfaces import SURFACES, InProcess, Surface, open_surface
 
 ULID = re.compile(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b", re.IGNORECASE)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+#: A time or a day as a page for people has it.
+CLOCK = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\dZ|\b\d\d:\d\d:\d\d\b")
 SECRET = re.compile(r"mbk_[A-Za-z0-9_-]{43}")
 SHA = re.compile(r"\b[0-9a-f]{32,64}\b")
 #: What a surface may say in its own way: which door it was, and what is true of one process or file only.
@@ -42,6 +44,8 @@ class Telling:
             return sorted(answer)  # of two processes at two moments: the same things are told
         if isinstance(answer, dict) and answer.get("error", {}).get("code") == "invalid_input":
             return {"error": "invalid_input"}  # each surface names what was wrong in its own terms
+        if operation in ("files.sync", "files.replace") and "error" not in answer:
+            return answer["status"]  # what is left to do depends on how far the service's own worker came
         return answer
 
     def _plain(self, value: Any, key: str = "") -> Any:
@@ -53,7 +57,7 @@ class Telling:
             return [self._plain(item) for item in value]
         if isinstance(value, str):
             value = value.replace(str(self.surface.home), "HOME")
-            value = SHA.sub("…", SECRET.sub("SECRET", TIME.sub("TIME", value)))
+            value = SHA.sub("…", SECRET.sub("SECRET", CLOCK.sub("TIME", TIME.sub("TIME", value))))
             return ULID.sub(
                 lambda found: self._ids.setdefault(found[0].upper(), f"ID-{len(self._ids)}"), value
             )
@@ -101,4 +105,4 @@ def test_the_story_asks_for_every_operation_with_success(tmp_path: Path) -> None
         for asked, answer in told_of
         if not (isinstance(answer, dict) and "error" in answer)
     }
-    assert {operation.name for operation in REGISTRY.all()} - went_well == set()
+    assert {operation.name for operation in REGISTRY.all()} - went_well == story.NEVER_WELL
