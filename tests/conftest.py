@@ -23,6 +23,22 @@ collect_ignore = ONLY_POSTGRES if postgres.OFF else []
 ENGINES = ("sqlite",) if postgres.OFF else ("sqlite", "postgres")
 
 
+#: What a workspace gets when it is bound; the checkout is none, and no test makes it one.
+CHECKOUT = Path(__file__).resolve().parents[1]
+BOUND = (".minutebook", ".squad", ".agentweaver")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Tests work in a directory of nobody's: whatever writes where it stands does not write into the checkout."""
+    before = [name for name in BOUND if (CHECKOUT / name).exists()]
+    here = Path.cwd()
+    os.chdir(tmp_path_factory.mktemp("elsewhere"))
+    yield
+    os.chdir(here)
+    assert [name for name in BOUND if (CHECKOUT / name).exists()] == before, "a test bound the checkout"
+
+
 class Clock:
     """A clock that the test sets. It gives RFC 3339 UTC text, and never the same time twice."""
 

@@ -43,9 +43,9 @@ def standing(house: House) -> list[tuple[str, str]]:
     return sorted((line.slug, house.mother(memories.show, ref=line.id).memory.content) for line in found)
 
 
-def git(desk: Desk, move: str, branch: str = "main") -> None:
+def git(desk: Desk, move: str, branch: str = "main", *, at: str = ".git") -> None:
     """Have git say that it moved the working tree."""
-    folder = desk.root / ".git"
+    folder = desk.root / at
     (folder / "logs").mkdir(parents=True, exist_ok=True)
     (folder / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
     with (folder / "logs/HEAD").open("a") as log:
@@ -55,20 +55,22 @@ def git(desk: Desk, move: str, branch: str = "main") -> None:
 # --- git --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("at", [".git", "../.git"])
 def test_what_a_checkout_takes_away_is_not_retired_and_is_in_step_when_it_comes_back(
-    house: House, desk: Desk, clock: Clock
+    house: House, desk: Desk, clock: Clock, at: str
 ) -> None:
-    git(desk, "commit: first")
+    # A workspace may be one directory of a repository that holds several.
+    git(desk, "commit: first", at=at)
     desk.settle()
     kept = desk.read(ONE)
     os.unlink(desk.root / ONE)
-    git(desk, "checkout: moving from main to old", "old")
+    git(desk, "checkout: moving from main to old", "old", at=at)
     desk.settle()
     clock.advance(minutes=5)
     desk.settle()
     assert "git changed the working tree" in desk.lines()[ONE].why
     assert len(standing(house)) == 2
-    git(desk, "checkout: moving from old to main")
+    git(desk, "checkout: moving from old to main", at=at)
     desk.write(ONE, kept)
     desk.settle()
     assert desk.lines() == {}

@@ -18,6 +18,8 @@ GIT_IGNORE, GIT_ATTRIBUTES = ".gitignore", ".gitattributes"
 GIT_FILES = (GIT_ATTRIBUTES, GIT_IGNORE)
 #: Files that agents read when they start, by the names that are looked at without being named.
 AGENT_FILES = ("AGENTS.md", "CLAUDE.md")
+#: What is adopted, by names that are looked at without a walk.
+ADOPTABLE = (".squad", ".ai-team", ".agh", *AGENT_FILES, "MEMORY.md", "docs/adr", "docs/decisions", "adr")
 
 # What waits for a decision, and what is being done today, is of this machine and this hour.
 _IGNORED = """\

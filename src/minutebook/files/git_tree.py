@@ -6,10 +6,10 @@ the working tree as it is.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from minutebook.files.lines import sha256_of
-from minutebook.files.place import git_is_busy
 from minutebook.files.safe import Facts, Root, Sort
 from minutebook.model.errors import MinutebookError
 
@@ -17,8 +17,10 @@ from minutebook.model.errors import MinutebookError
 _MOST_LOG = 2 * 1024 * 1024
 _MOST_HEAD = 4096
 _SHORT = 32
+#: What git holds while it changes the files of a working tree.
+_LOCK = "index.lock"
 #: What git leaves lying while a merge, a rebase or a pick is under way.
-_UNDER_WAY = ("MERGE_HEAD", "REBASE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "rebase-apply", "index.lock")
+_UNDER_WAY = ("MERGE_HEAD", "REBASE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge", "rebase-apply", _LOCK)
 
 
 def tree_of(root: Root) -> str:
@@ -50,28 +52,56 @@ def _times(facts: list[Facts]) -> bytes:
 
 def in_between(root: Root) -> bool:
     """Whether git is changing files, or a merge of its is not settled: what is missing then nobody deleted."""
-    if git_is_busy(root):
-        return True
+    return _holds(root, _UNDER_WAY)
+
+
+def is_busy(root: Root) -> bool:
+    """Whether git is changing the files at this moment."""
+    return _holds(root, (_LOCK,))
+
+
+def is_in_git(root: Root) -> bool:
+    """Whether a directory lies in a working tree of git."""
+    found = _folder(root)
+    if found is not None:
+        found.close()
+    return found is not None
+
+
+def _holds(root: Root, names: Sequence[str]) -> bool:
     found = _folder(root)
     if found is None:
         return False
     with found as git:
-        return any(git.look(name) is not None for name in _UNDER_WAY)
+        return any(git.look(name) is not None for name in names)
 
 
 def _folder(root: Root) -> Root | None:
-    """Git's own folder: in the workspace, or, for a second working tree, where its file says."""
+    """Git's own folder: of the workspace itself, or of the nearest directory above it that has one."""
     named = root.look(".git")
-    if named is None or named.sort not in (Sort.FOLDER, Sort.FILE):
-        return None
-    if named.sort is Sort.FOLDER:
-        return Root(root.path / ".git")
-    said = root.read(".git", most=_MOST_HEAD)
+    if named is not None:
+        return _opened(root, named.sort)
+    for above in root.path.parents:
+        try:
+            with Root(above) as opened:
+                named = opened.look(".git")
+                if named is not None:
+                    return _opened(opened, named.sort)
+        except MinutebookError:
+            continue  # a directory that may be passed through and not be looked into, as homes often are
+    return None
+
+
+def _opened(tree: Root, sort: Sort) -> Root | None:
+    """The folder by that name; for a second working tree, the one that its file names."""
+    if sort is Sort.FOLDER:
+        return Root(tree.path / ".git")
+    said = tree.read(".git", most=_MOST_HEAD) if sort is Sort.FILE else None
     text = "" if said is None else said.data.decode("utf-8", "replace").strip()
     if not text.startswith("gitdir:"):
         return None
     try:
-        return Root(Path(root.path, text.removeprefix("gitdir:").strip()))
+        return Root(Path(tree.path, text.removeprefix("gitdir:").strip()))
     except MinutebookError:
         return None  # a working tree whose repository is not here: git can do nothing in it
 

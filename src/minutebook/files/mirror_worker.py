@@ -6,7 +6,8 @@ import threading
 from time import monotonic
 
 from minutebook.files.desk import Desk, failure_in
-from minutebook.files.place import Means, Place, enter, git_is_busy, places
+from minutebook.files.git_tree import is_busy
+from minutebook.files.place import Means, Place, enter, places
 from minutebook.model.errors import Kind, MinutebookError
 
 #: Seconds between two passes at least: under many writes a pass follows several of them.
@@ -81,7 +82,7 @@ class MirrorWorker:
         """Whether to wait for git. A lock that a crash of git left is not waited for without end."""
         root, _ = enter(place)
         with root:
-            busy = git_is_busy(root)
+            busy = is_busy(root)
         if not busy:
             self._busy.pop(place, None)
             return False

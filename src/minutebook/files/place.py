@@ -18,9 +18,6 @@ from minutebook.model.files import FileDone, FileLine, Wish
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.text import visible
 
-#: What git holds while it changes the files of a working tree.
-_GIT_LOCK = ".git/index.lock"
-
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -100,11 +97,3 @@ def enter(place: Place) -> tuple[Root, Binding]:
         root.close()
         raise
     return root, binding
-
-
-def git_is_busy(root: Root) -> bool:
-    """Whether git is changing the files at this moment: what is missing then was not deleted by anybody."""
-    folder = root.look(".git")
-    if folder is None or folder.sort is not Sort.FOLDER:
-        return False
-    return root.look(_GIT_LOCK) is not None

@@ -174,7 +174,7 @@ def _bind(caller: Caller, stamp: Stamp, root: Path, binding: Binding | None, wan
         file=str(binding.file),
         outcome=outcome,
         also_at=others,
-        advice=_advice(outcome, others),
+        advice=_advice(outcome, others, binding),
         beside=_beside(binding, stamp, wanted),
     )
 
@@ -182,6 +182,7 @@ def _bind(caller: Caller, stamp: Stamp, root: Path, binding: Binding | None, wan
 def _beside(binding: Binding, stamp: Stamp, wanted: Wanted) -> tuple[Advised, ...]:
     """Lines for git and a word to agents, in the directory that is bound."""
     from minutebook.files import advice
+    from minutebook.files.git_tree import is_in_git
     from minutebook.files.safe import Root
 
     def new_id() -> str:
@@ -192,7 +193,7 @@ def _beside(binding: Binding, stamp: Stamp, wanted: Wanted) -> tuple[Advised, ..
             named = dict.fromkeys([*advice.GIT_FILES, *advice.AGENT_FILES, *wanted.agents_files])
             return advice.remove(root, list(named), new_id=new_id)
         done: tuple[Advised, ...] = ()
-        in_git = root.look(".git") is not None
+        in_git = is_in_git(root)
         if wanted.git_files or (wanted.git_files is None and in_git and binding.mirror):
             word = bool(wanted.git_files)
             done += advice.settle(root, advice.GIT_FILES, word=word, make=True, new_id=new_id)
@@ -242,12 +243,37 @@ def _still_bound(path: str, project: str) -> bool:
         return False  # what cannot be read is no second binding; doctor reports the file itself
 
 
-def _advice(outcome: str, others: tuple[str, ...]) -> str:
+def _advice(outcome: str, others: tuple[str, ...], binding: Binding) -> str:
+    """What to do next: commands, and below each what it is for."""
     if others:
         return (
             "the same project id was seen at another path too: right for a clone or worktree; "
             "for a copy that is a project of its own, remove its workspace.toml and run init there"
         )
-    if outcome == "created":
-        return "commit .minutebook/workspace.toml, then: minutebook actors add NAME, minutebook inbox submit --help"
-    return "see what is there: minutebook decisions list, minutebook inbox list"
+    if outcome != "created":
+        return "see what is there: minutebook decisions list, minutebook inbox list"
+    lines = ["commit .minutebook/workspace.toml, so that clones keep their memory"]
+    there, agents = _at_hand(binding)
+    if there:
+        lines += ["minutebook adopt", f"  shows what {', '.join(there)} would bring, and writes nothing"]
+    if not agents and binding.mirror:
+        lines += ["minutebook init --agents-file AGENTS.md", "  tells agents where the boundaries are"]
+    lines += [
+        "minutebook inbox submit --help",
+        "  how an agent proposes; minutebook actors add NAME makes one known",
+    ]
+    return "\n".join(lines)
+
+
+def _at_hand(binding: Binding) -> tuple[list[str], list[str]]:
+    """What the directory holds that could be adopted, and the files that agents read when they start."""
+    from minutebook.files import advice
+    from minutebook.files.safe import Root
+    from minutebook.model.errors import MinutebookError
+
+    with Root(binding.root) as root:
+        try:
+            agents = [path for path in advice.AGENT_FILES if root.look(path) is not None]
+            return [path for path in advice.ADOPTABLE if root.look(path) is not None], agents
+        except MinutebookError:
+            return [], []  # advice is no reason to fail: what cannot be looked at, adopt says itself
