@@ -20,6 +20,8 @@ class Form(StrEnum):
     ADR = "adr"
     BASIC_MEMORY = "basic-memory"
     KNOWLEDGE_GRAPH = "knowledge-graph"
+    #: what an importer reads that was enabled
+    IMPORTER = "importer"
 
 
 # --- what was found -----------------------------------------------------------------------------------
@@ -37,6 +39,8 @@ class Ground:
     #: whether the caller may name any place, also outside of these
     anywhere: bool
     form: Form | None = None
+    #: the importer that is to read them
+    importer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +183,16 @@ class PieceLine:
     why: str
     slug: str | None = None
 
+    @property
+    def path(self) -> str:
+        """The file that it stands in."""
+        return self.where.rpartition(":")[0]
+
+    @property
+    def lines(self) -> str:
+        """The lines of the file."""
+        return self.where.rpartition(":")[2]
+
 
 @dataclass(frozen=True, slots=True)
 class Remark:
@@ -256,6 +270,16 @@ class AdoptedEntry:
     slug: str
     status: ProposalStatus
     id: str
+
+    @property
+    def path(self) -> str:
+        """The file that it stands in."""
+        return self.where.rpartition(":")[0]
+
+    @property
+    def lines(self) -> str:
+        """The lines of the file."""
+        return self.where.rpartition(":")[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,12 +106,12 @@ class Report:
             steps.append((f"{self.again} --confirm --activate", said))
         if new:
             steps.append((f"{self.again} --pieces", "list every entry, and what becomes of it"))
-        return _aligned(steps[1:] if self.activate and history else steps)
+        return _listed(steps[1:] if self.activate and history else steps)
 
     def _after(self, becomes: Counter[str], id: str | None) -> str:
         if id is None or not becomes["proposed"]:
             return ""
-        return _aligned(
+        return _listed(
             [
                 (f"minutebook adoptions show {id}", "the entries, and what became of each"),
                 (
@@ -181,6 +181,8 @@ def _uncertain(survey: Survey, items: Iterable[Item]) -> Iterator[Remark]:
         for mark in sheet.doubts:
             yield Remark(f"{sheet.path}:{mark.line}", mark.what)
     for item in items:
+        if item.becomes == "known":
+            continue
         if item.becomes in ("kept", "refused"):
             yield Remark(item.where, item.why)
         elif item.becomes == "proposed" and item.why:
@@ -193,6 +195,6 @@ def _number(number: int, one: str, many: str) -> str:
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _aligned(steps: Sequence[tuple[str, str]]) -> str:
-    widest = max((len(command) for command, _ in steps), default=0)
-    return "\n".join(f"{command:<{widest}}  {said}" for command, said in steps)
+def _listed(steps: Sequence[tuple[str, str]]) -> str:
+    """Commands, and below each what it is for."""
+    return "\n".join(f"{command}\n  {said}" for command, said in steps)

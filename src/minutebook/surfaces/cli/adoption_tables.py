@@ -15,23 +15,23 @@ TABLES: dict[str, Table] = {
             Column("DATE", "dates", "number"),
             Column("TYPE GUESSED", "guessed", "number", drop=2),
             Column("LOOSE LINES", "loose_lines", "number", drop=3),
-            Column("FIRST", "first", drop=1, most=50),
         )
     ),
-    "Remark": Table((Column("WHERE", "where", "name", most=60), Column("WHAT", "what", most=100))),
-    "LeftOut": Table((Column("PATH", "path", "name", most=60), Column("WHY", "why", most=100))),
-    "Stayed": Table((Column("PROPOSAL", "slug", "name", most=60), Column("WHY", "why", most=100))),
+    "Remark": Table((Column("WHERE", "where", "name", most=60), Column("WHAT", "what", "name", most=100))),
+    "LeftOut": Table((Column("PATH", "path", "name", most=60), Column("WHY", "why", "name", most=100))),
+    "Stayed": Table((Column("PROPOSAL", "slug", "name", most=60), Column("WHY", "why", "name", most=100))),
     "PieceLine": Table(
         (
-            Column("WHERE", "where", "name", most=44),
+            Column("LINES", "lines", most=12),
             Column("TYPE", "type", most=14),
             Column("SURE", "certainty", drop=2),
             Column("BY", "author", drop=1, most=18),
-            Column("DATE", "date", "time", drop=3, most=16),
+            Column("DATE", "date", "day", drop=3),
             Column("TITLE", "title"),
             Column("BECOMES", "becomes", "status"),
             Column("WHY", "why", drop=4, most=40),
-        )
+        ),
+        under="path",
     ),
     "AdoptionLine": Table(
         (
@@ -59,13 +59,14 @@ TABLES: dict[str, Table] = {
     ),
     "AdoptedEntry": Table(
         (
-            Column("WHERE", "where", "name", most=50),
+            Column("LINES", "lines", most=12),
             Column("TYPE", "type", drop=1, most=14),
             Column("SURE", "certainty", drop=2),
             Column("TITLE", "title"),
             Column("SLUG", "slug", "name", drop=3, most=40),
             Column("STATUS", "status", "status"),
-        )
+        ),
+        under="path",
     ),
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Kind = Literal["text", "name", "id", "status", "time", "number"]
+Kind = Literal["text", "name", "id", "status", "time", "day", "number"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,8 @@ class Table:
     columns: tuple[Column, ...]
     #: what to do when there is nothing
     empty: str = ""
+    #: a field that many rows share: it stands above them, and not in each
+    under: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from typing import Any
 
 #: Files that are told of in one workspace.
 _MOST_TOLD = 40
+#: Columns for the state of a file.
+_STATE = 12
 
 
 def status(it: Any) -> str:
@@ -20,10 +22,12 @@ def synced(it: Any) -> str:
     for place in it.workspaces:
         told = [each for each in place.done if each.done != "left"]
         if told or place.fault:
-            lines.append(f"  {place.root}")
+            lines.append(place.root)
         if place.fault:
-            lines.append(f"    failed: {place.fault}")
-        lines += [f"    {each.done:<9}{each.path}{_because(each.why)}" for each in told[:_MOST_TOLD]]
+            lines.append(f"  failed: {place.fault}")
+        for each in told[:_MOST_TOLD]:
+            lines.append(f"  {each.done:<{_STATE}}{each.path}")
+            lines += [f"{'':{_STATE + 4}}{each.why}"] if each.why else []
         lines += _rest(len(told))
     return "\n".join([*lines, status(it.status)])
 
@@ -45,22 +49,29 @@ def beside(files: Any) -> Iterator[str]:
 def _workspace(place: Any) -> Iterator[str]:
     counts = ", ".join(f"{number} {state}" for state, number in place.counts.items())
     behind = f"; {place.events_behind} events behind" if place.events_behind else ""
-    yield f"  {place.root}  {place.state}{': ' + counts if counts else ''}{behind}"
+    yield f"{place.root}  {place.state}{': ' + counts if counts else ''}{behind}"
     if place.why:
-        yield f"    {place.why}"
-    advice = ""
-    for line in place.files[:_MOST_TOLD]:
-        at = f":{line.line}" if line.line else ""
-        yield f"    {line.state:<11}{line.path}{at}{_because(line.why)}"
-        if line.advice and line.advice != advice:
-            yield f"{'':15}{line.advice.replace('PATH', line.path)}"
-        advice = line.advice
+        yield f"  {place.why}"
+    told = place.files[:_MOST_TOLD]
+    # What is alike is said once, below the files that it is about.
+    alike: dict[tuple[str, str, str], list[Any]] = {}
+    for line in told:
+        alike.setdefault((line.state, _bare(line), line.advice), []).append(line)
+    for (state, why, advice), lines in alike.items():
+        for number, line in enumerate(lines):
+            yield f"  {'' if number else state:<{_STATE}}{line.path}{f':{line.line}' if line.line else ''}"
+        if why:
+            yield f"{'':{_STATE + 4}}{why}"
+        if advice:
+            only = lines[0].path if len(lines) == 1 else "PATH"
+            yield f"{'':{_STATE + 4}}-> {advice.replace('PATH', only)}"
     yield from _rest(len(place.files))
 
 
-def _because(why: str) -> str:
-    return f"  ({why})" if why else ""
+def _bare(line: Any) -> str:
+    """Why a file is listed, without the line that stands beside its path."""
+    return str(line.why).removeprefix(f"Line {line.line}: ")
 
 
 def _rest(number: int) -> list[str]:
-    return [f"    … and {number - _MOST_TOLD} more; -o json tells all"] if number > _MOST_TOLD else []
+    return [f"  … and {number - _MOST_TOLD} more; -o json tells all"] if number > _MOST_TOLD else []

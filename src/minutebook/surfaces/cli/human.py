@@ -6,6 +6,7 @@ Stored text is somebody's: it is made visible, handed to Rich as plain text, and
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 import typing
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 from rich import box
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -95,17 +96,46 @@ def _item_type(operation: Operation | None) -> Any:
 # Listings
 
 
-def _listing(items: Sequence[Any], width: int) -> Table | Text:
+def _listing(items: Sequence[Any], width: int) -> RenderableType:
     if not dataclasses.is_dataclass(items[0]):
         return Text("\n").join(_text(item) for item in items)
-    columns = list(tables.table_for(type(items[0])).columns)
+    layout = tables.table_for(type(items[0]))
+    columns = list(layout.columns)
     cells = {
         column.field: [_cell(_value(item, column.field), column) for item in items] for column in columns
     }
     columns = [column for column in columns if any(cell.plain for cell in cells[column.field])]
-    widths = _widths(columns, cells, width)
+    if not layout.under:
+        widths = _widths(columns, cells, width)
+        return _table(
+            columns, [{field: cells[field][n] for field in widths} for n in range(len(items))], widths
+        )
+    widths = _widths(columns, cells, width - _GAP)
+    parts: list[RenderableType] = []
+    above = [_text(_value(item, layout.under), lines=False).plain for item in items]
+    for name, some in itertools.groupby(range(len(items)), key=lambda number: above[number]):
+        rows = [{field: cells[field][n] for field in widths} for n in some]
+        parts += [
+            Text(name, style="bold"),
+            Padding(_table(columns, rows, widths, headers=not parts), (0, 0, 0, _GAP), expand=False),
+        ]
+    return Group(*parts)
+
+
+def _table(
+    columns: Sequence[tables.Column],
+    rows: Sequence[Mapping[str, Text]],
+    widths: Mapping[str, int],
+    *,
+    headers: bool = True,
+) -> Table:
     table = Table(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0), header_style="bold"
+        show_header=headers,
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, _GAP - 1, 0, 0),
+        header_style="bold",
     )
     for column in columns:
         if column.field in widths:
@@ -117,8 +147,8 @@ def _listing(items: Sequence[Any], width: int) -> Table | Text:
                 no_wrap=cropped,
                 overflow="ellipsis" if cropped else "fold",
             )
-    for number in range(len(items)):
-        table.add_row(*[cells[field][number] for field in widths])
+    for row in rows:
+        table.add_row(*row.values())
     return table
 
 
@@ -163,6 +193,8 @@ def _value(item: Any, path: str) -> Any:
 
 def _cell(value: Any, column: tables.Column) -> Text:
     text = _text(value, lines=False)
+    if column.kind == "day":
+        return Text(text.plain[:10])
     if column.kind == "time":
         return Text(_TIME.sub(r"\1 \2", text.plain))
     if column.kind == "status":
@@ -178,7 +210,7 @@ def _cell(value: Any, column: tables.Column) -> Text:
 def _record(value: Any, width: int) -> Iterable[RenderableType]:
     act = tables.HEADLINES.get(type(value).__name__)
     if act is not None:
-        yield _text(act.sentence(value))
+        yield from _hung(act.sentence(value))
         yield from _fields(value, act.also, width, indent=2)
         return
     names = [field.name for field in dataclasses.fields(value)]
@@ -222,8 +254,10 @@ def _is_long(name: str, field: Any) -> bool:
 
 
 def _block(name: str, field: Any, width: int) -> Iterable[RenderableType]:
-    if isinstance(field, str):
-        yield _diff(field) if name in tables.DIFF_FIELDS else _text(field)
+    if isinstance(field, str) and name in tables.DIFF_FIELDS:
+        yield _diff(field)
+    elif isinstance(field, str):
+        yield from _hung(field)
     elif _composed(field):
         yield from _fields(field, [item.name for item in dataclasses.fields(field)], width)
     elif isinstance(field, Mapping):
@@ -271,6 +305,13 @@ def _diff(text: str) -> Text:
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
         shown.append(line, style="bold" if line.startswith(("+++", "---")) else style)
     return shown
+
+
+def _hung(text: str) -> Iterable[RenderableType]:
+    """Lines of a text; one that is too long for the screen goes on below where it began, and not at the edge."""
+    for line in _text(text).plain.split("\n"):
+        bare = line.lstrip(" ")
+        yield Padding(Text(bare), (0, 0, 0, len(line) - len(bare)), expand=False)
 
 
 def _text(value: Any, *, lines: bool = True) -> Text:
