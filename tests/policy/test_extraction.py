@@ -93,6 +93,86 @@ def test_codexs_events_are_read_where_there_is_nothing_else() -> None:
     assert one("\n".join(map(json.dumps, events))).content == DECIDED
 
 
+HOSTS = [
+    f"<bash-stdout>{DECIDED}</bash-stdout><bash-stderr></bash-stderr>",
+    f"<local-command-stdout>{DECIDED}</local-command-stdout>",
+    f"<task-notification>\n<summary>{DECIDED}</summary>\n</task-notification>",
+    f'<teammate-message teammate_id="kane">{DECIDED}</teammate-message>',
+    f"<user_shell_command>\n<result>{DECIDED}</result>\n</user_shell_command>",
+    f"<turn_aborted>\n{DECIDED}\n</turn_aborted>",
+    f"<skill>\n<name>x</name>\n{DECIDED}\n</skill>",
+    f"<system-reminder>that is cut off {DECIDED}",
+    f"<command-message>x</command-message> {DECIDED}",
+    f"This session is being continued from a previous conversation. {DECIDED}",
+    f"Stop hook feedback:\n{DECIDED}",
+    f"# AGENTS.md instructions for /srv\n\n{DECIDED}",
+]
+
+
+@pytest.mark.parametrize("words", HOSTS)
+def test_what_a_host_writes_in_a_persons_name_is_nobodys_word(words: str) -> None:
+    for text in (claude(("user", words)), codex(said("user", words))):
+        assert extract(text + "\n" + text).findings == ()
+
+
+def test_a_person_may_write_of_tags_and_of_what_stands_between_them() -> None:
+    said_so = "We decided that <my-button> stays and never holds a link."
+    assert one(claude(("user", "hello")) + "\n" + claude(("user", said_so))).content == said_so
+
+
+def test_what_was_typed_counts_where_codex_tells_it_and_not_what_was_added() -> None:
+    typed = {
+        "type": "event_msg",
+        "payload": {"type": "user_message", "message": "Never push to main, please."},
+    }
+    added = said("user", f"Some instructions that look like words of a person. {DECIDED}")
+    items = codex(added, said("user", "Never push to main, please."))
+    finding = one(items + "\n" + json.dumps(typed))
+    assert (finding.content, finding.first) == ("Never push to main, please.", 4)
+    newer = {
+        "type": "event_msg",
+        "payload": {
+            "type": "item_completed",
+            "item": {
+                "type": "UserMessage",
+                "content": [{"type": "text", "text": "Never push to main, please."}],
+            },
+        },
+    }
+    assert one(items + "\n" + json.dumps(newer)).content == "Never push to main, please."
+
+
+def test_of_what_an_editor_adds_only_the_request_is_read() -> None:
+    words = (
+        f"# Context from my IDE setup:\n\n## Active selection of the file:\n{DECIDED}\n\n"
+        "## My request for Codex:\nNever push to main, please."
+    )
+    assert one(codex(said("user", words))).content == "Never push to main, please."
+
+
+@pytest.mark.parametrize("heads", [("## User", "## Assistant"), ("_**User**_", "_**Assistant (large)**_")])
+def test_a_conversation_that_was_exported_as_markdown_is_read_by_its_headings(heads: tuple[str, str]) -> None:
+    text = f"# A session\n\n{heads[0]}\n\n{DECIDED}\n\n{heads[1]}\n\nNever push to main, I'd say.\n"
+    extraction = extract(text)
+    assert (extraction.form, extraction.turns) == (Form.CHAT, 2)
+    assert [(f.content, f.first) for f in extraction.findings] == [(DECIDED, 5)]
+
+
+def test_a_letter_that_was_pasted_is_its_writers_word() -> None:
+    letter = f"what do you make of this:\nFrom: kane@example.com\nSubject: databases\n\nHi,\n{DECIDED}"
+    assert extract(claude(("user", "hello")) + "\n" + claude(("user", letter))).findings == ()
+
+
+def test_a_manual_teaches_and_decides_nothing() -> None:
+    text = (
+        "---\ntitle: install\nsection: 1\ndescription: how to\n---\n\n"
+        "If the port is taken, stop the other process and start it again.\n\n"
+        "Options are passed to the command, not to the shell.\n\n## Rules\n\n- [A page](page.md)\n"
+    )
+    extraction = extract(text)
+    assert (extraction.form, extraction.findings) == (Form.TEXT, ())
+
+
 @pytest.mark.parametrize("whole", [True, False])
 def test_messages_with_a_role_are_read_as_lines_and_as_one_list(whole: bool) -> None:
     messages = [{"role": "system", "content": DECIDED + " No."}, {"role": "user", "content": DECIDED}]
@@ -241,6 +321,10 @@ HOSTILE = {
     "braces": lambda n: "{" * n,
     "arrays": lambda n: "[" * n,
     "nested": lambda n: '{"a":' * n,
+    "tags": lambda n: claude(
+        ("user", "hello"), ("user", "<a-b>" * n + "".join(f"<c-{'x' * (i % 300)}>" for i in range(n // 8)))
+    ),
+    "titles": lambda n: "## User\n## Assistant\n**" * n,
 }
 
 

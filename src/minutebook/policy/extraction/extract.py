@@ -33,6 +33,10 @@ _SECTIONS = (
     (re.compile(r"^(?:(?:my|user|personal|working) )?preferences\b", re.I), Type.PROFILE),
 )
 _SECTION_WORDS = 4
+#: A bullet that is a link and nothing else.
+_LINK = re.compile(r"\[[^\]\n]*\]\([^)\n]*\)\W*")
+#: What counts only where somebody says it to somebody.
+_SPOKEN = frozenset({"hint.if_then", "hint.whenever", "hint.way", "hint.to_reproduce"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ def extract(text: str, *, look: Callable[[], None] = lambda: None) -> Extraction
 def _findings(turn: Turn, *, talk: bool = True) -> Iterator[Finding]:
     """Blocks that were written to be kept, then sentences, of what stands outside of them.
 
-    Nobody is put right in a document: there `this, not that` is how one writes.
+    Nobody is put right in a document: there `this, not that` is how one writes, and `if so, do that` is a manual.
     """
     found, rest = blocks.read(turn) if turn.speaker is Speaker.PERSON or "###" in turn.text else ([], turn)
     for block in found:
@@ -107,7 +111,7 @@ def _findings(turn: Turn, *, talk: bool = True) -> Iterator[Finding]:
     spoken: set[str] = set()
     for sentence in said:
         finding = _of_section(sentence) or _of_phrase(sentence, turn, said)
-        if finding is not None and finding.type is Type.FEEDBACK and not talk:
+        if finding is not None and not talk and (finding.type is Type.FEEDBACK or finding.rule in _SPOKEN):
             continue
         if finding is not None and finding.content not in spoken:
             spoken.add(finding.content)
@@ -121,6 +125,7 @@ def _of_section(sentence: Sentence) -> Finding | None:
         or not sentence.heading
         or sentence.words < _SECTION_WORDS
         or sentence.text.endswith("?")
+        or _LINK.fullmatch(sentence.text) is not None
     ):
         return None
     for heading, type in _SECTIONS:

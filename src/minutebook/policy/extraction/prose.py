@@ -16,7 +16,8 @@ MOST_CHARS = 600
 _FENCE = re.compile(r"\s{0,12}(`{3,}|~{3,})")
 #: Lines that quote: another's words, the ledger's (each line of a compiled context begins with |), a shell, a diff.
 _QUOTED = re.compile(
-    r"\s{0,12}(?:>|\||\$ |% |\+\+\+|---|@@|diff --git|Traceback |File \"|at [\w.$]+\(|\[?\d{4}-\d\d-\d\dT)"
+    r"\s{0,12}(?:>|\||\$ |% |\+\+\+|---|@@|npm (?:ERR|WARN)|(?:FAILED|PASSED|SKIPPED) |(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER) |diff --git|Traceback |File \"|at [\w.$]+\(|\[?\d{4}-\d\d-\d\d[T ]\d\d:|\[\d\d?:\d\d"
+    r"|(?:\w*(?:Error|Exception|Warning)|ERROR|WARN(?:ING)?|FATAL|INFO|DEBUG|error|warning|fatal)\b[ \[\](\d)]{0,12}:|[{}\[\]<]\W*$|</?\w)"
 )
 #: Headings under which a bullet is one thing, however many sentences it has.
 _LISTING = re.compile(
@@ -29,6 +30,8 @@ _END = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=\S)")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:e\.g|i\.e|etc|vs|approx|cf|no|nr|z\.B|resp|Dr|Mr|Ms|St)\.|\b[A-Z]\.)$", re.IGNORECASE
 )
+#: The head of a letter that was pasted: what follows is somebody else's.
+_LETTER = re.compile(r"(?:From|To|Cc|Sent|Date|Subject): \S")
 #: Marks of files that this program wrote: nothing in them is new.
 _OURS = re.compile(r"\s*<!--\s*minutebook\b", re.IGNORECASE)
 
@@ -79,7 +82,11 @@ def _prose_lines(turn: Turn) -> Iterator[tuple[int, str, bool]]:
     """Lines with their number, without code and quotations; True where one was left out before."""
     fence = ""
     skipped = False
+    head = 0
     for offset, line in enumerate(turn.text.split("\n")):
+        head = head + 1 if _LETTER.match(line) else 0
+        if head == 2:
+            return
         number = turn.first + offset if turn.in_lines else turn.first
         mark = _FENCE.match(line)
         if fence:

@@ -64,14 +64,29 @@ WE = r"(?:we|the (?:whole )?team|everyone|all of us|legal|ops|product|management
 DECIDED = r"(?:decided|agreed|settled|chose|opted|resolved|concluded|voted|committed|standardi[sz]ed)"
 VERB = (
     r"(?:add|answer|ask|avoid|bypass|call|change|check|commit|copy|create|delete|deploy|disable|edit|enable|expose|force"
-    r"|hard-?code|import|include|keep|leave|log|make|merge|mock|move|open|pin|publish|push|put|rebase|release|rely|remove"
-    r"|rename|review|run|send|ship|skip|squash|start|store|tag|test|touch|update|upgrade|use|validate|write|wrap)"
+    r"|hard-?code|import|include|keep|leave|log|make|merge|mock|move|open|pin|publish|push|put|rebase|reformat|release|rely|remove"
+    r"|rename|return|review|run|send|ship|skip|squash|start|store|tag|test|touch|update|upgrade|use|validate|write|wrap)"
+)
+#: What somebody is told to do: at the start of a clause.
+ACT = (
+    r"(?:please |pls |just |also |then |first |always |you (?:must|have to|need to) )*(?:"
+    + VERB[3:-1]
+    + r"|apply|back up|bump|clear|compare|confirm|deactivate|do not|don't|drop|execute|fix|increase|install|invalidate|kill|look|lower|make sure"
+    r"|migrate|raise|read|rebuild|recreate|reconnect|regenerate|reinstall|reload|remember|replace|reset|restart|see|set|switch|try|turn|wait"
+    r"|reproduce|purge|flush|re-?run|re-?index|pull|fetch|pass)\b"
 )
 CHOICE = (
     r"(?:use|support|ship|keep|drop|migrate|move|switch|adopt|store|stay|stick|standardi[sz]e|deploy|host|release|deprecate"
     r"|remove|replace|locali[sz]e|publish|build|rewrite|log|charge|allow|require|retire|freeze)"
 )
+#: What is decided to be done so that it stays.
+LASTING = (
+    r"(?:"
+    + CHOICE[3:-1]
+    + r"|archive|buy|cap|choose|convert|cut|end|enforce|extend|go with|introduce|limit|lower|open|outsource|own|pin|raise|reject|rename"
+    r"|rely|run|split|stop \w+ing|sunset|treat|write)\b(?! (?:by|up|in touch)\b)"
+)
 CHOOSING = (
-    r"(?:using|supporting|shipping|keeping|dropping|migrating|moving|switching|adopting|storing|staying|sticking|going with"
+    r"(?:using|supporting|shipping|keeping|dropping|migrating|(?:moving|switching) (?=to\b|from\b|over\b|away\b|off\b)|adopting|storing|staying|sticking|going with"
     r"|standardi[sz]ing|deploying|hosting|deprecating|removing|replacing|rewriting|retiring|freezing)"
 )
