@@ -11,7 +11,7 @@ from minutebook.engine import recording
 from minutebook.engine.recording import Recording
 from minutebook.ledger import searches, signals
 from minutebook.model.search import State, Trace
-from minutebook.operations import memories, search
+from minutebook.operations import memories, runs, search
 from minutebook.operations import searches as past
 from tests.conftest import Clock
 from tests.houses import House
@@ -98,16 +98,18 @@ def test_a_query_that_holds_a_credential_is_not_kept(house: House) -> None:
 
 def test_the_searches_of_a_run_are_numbered(house: House) -> None:
     kept = recorded(house)
-    in_run = house.as_("Ripley", run="01KDVDNA000000000000000RUN")
+    run = house.ripley(runs.start).run.id
+    in_run = house.as_("Ripley", run=run)
     for query in ("first", "second", "third"):
         in_run(search.search, query=query)
+    house.as_("Bishop", run=run)(search.search, query="in no run of Bishop's")
     kept.flush(house.service.database)
-    lines = house.ripley(past.list_, run="01KDVDNA000000000000000RUN").items
+    lines = house.ripley(past.list_, run=run).items
     assert [(line.turn, line.query) for line in lines] == [(3, "third"), (2, "second"), (1, "first")]
-    again = house.ripley(past.show, search="01KDVDNA000000000000000RUN", turn=2)
+    again = house.ripley(past.show, search=run, turn=2)
     assert again.search.query == "second"
-    assert code(house.bishop, past.show, search="01KDVDNA000000000000000RUN", turn=2) == "not_found"
-    assert code(house.ripley, past.show, search="01KDVDNA000000000000000RUN", turn=9) == "not_found"
+    assert code(house.bishop, past.show, search=run, turn=2) == "not_found"
+    assert code(house.ripley, past.show, search=run, turn=9) == "not_found"
 
 
 def test_recalls_are_counted_per_memory_and_survive_edits_and_a_reindex(house: House) -> None:

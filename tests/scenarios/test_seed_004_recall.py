@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from minutebook.engine.recording import Recording
-from minutebook.operations import decisions, inbox, memories, search, searches
+from minutebook.operations import decisions, inbox, memories, runs, search, searches
 from tests.conftest import Clock
 from tests.houses import House
 from tests.operations.asking import code
@@ -63,9 +63,10 @@ def test_a_recall_trace_can_be_read_by_run_and_turn(house: House) -> None:
     """Seed 004: candidate set, score by parts, freshness and shadows of one turn; for its own agent and for people."""
     kept = recorded(house)
     house.mother(memories.write, type="project", content="The gateway is slow.", slug="gateway")
-    run = "01KDVDNA000000000000000RUN"
+    run = house.ripley(runs.start).run.id
     house.as_("Ripley", run=run)(search.search, query="gateway")
-    house.as_("Ripley", run=run)(search.search, query="nothing of it")
+    house.as_("Ripley", run="current")(search.search, query="nothing of it")
+    house.as_("Bishop", run=run)(search.search, query="a run of somebody else")
     kept.flush(house.service.database)
     first = house.ripley(searches.show, search=run, turn=1)
     assert [hit.slug for hit in first.hits] == ["gateway"]

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le, MaxLen
 
 from minutebook.call import Call
 from minutebook.controller.write import check_no_secret
-from minutebook.ledger import events, past, projects, sessions
+from minutebook.ledger import events, past, projects, runs, sessions
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
 from minutebook.model.actors import Role
@@ -26,6 +26,7 @@ from minutebook.model.memories import (
     parse_type,
 )
 from minutebook.model.paging import Page
+from minutebook.model.runs import CURRENT
 from minutebook.model.scopes import Scope, ScopeKind, Tier, parse_scope, parse_tier
 from minutebook.model.text import canonical_slug, clean, fold_name, fold_tag, one_line, plain, slug_from
 from minutebook.model.times import parse_time
@@ -262,6 +263,18 @@ def _session_of(call: Call, session: str | None) -> str:
 
 
 # --- finding what was named ------------------------------------------------------------------------------------
+
+
+def run_of(call: Call) -> str | None:
+    """The caller's own run, for what a read leaves behind; none where they have none, or named another's."""
+    given = call.caller.run
+    if given is None:
+        return None
+    if given.strip().casefold() == CURRENT:
+        return next((run.id for run in runs.open_of(call.tx, call.project.id, call.actor.id, limit=1)), None)
+    run = runs.get(call.tx, given.strip().upper())
+    own = run is not None and (run.project, run.agent) == (call.project.id, call.actor.id)
+    return run.id if run is not None and own else None
 
 
 def memory_named(call: Call, ref: str, *, governing: bool | None = None, any_status: bool = False) -> Memory:

@@ -17,7 +17,7 @@ from minutebook.model.search import Drop, Found, Kept, State, Trace
 from minutebook.model.text import fold_name
 from minutebook.operations import finding
 from minutebook.operations.finding import Ask, Gathered
-from minutebook.operations.given import Agent, Limit, Moment, Time, TypeName, seq_of, tags_of, time_of
+from minutebook.operations.given import Agent, Limit, Moment, Time, TypeName, run_of, seq_of, tags_of, time_of
 from minutebook.operations.hits import hit_of, shares
 from minutebook.operations.registry import Access, Help, Read, flags, operation
 from minutebook.policy.fusion import Fused, Part
@@ -222,7 +222,7 @@ def _traced(
         id=call.new_id(),
         project=call.project.id,
         actor=call.actor.id,
-        run=call.caller.run,
+        run=run_of(call),
         query=ask.text,
         filters=_given(narrowed) | _given(widened),
         state=answer.state,
