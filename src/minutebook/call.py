@@ -19,6 +19,7 @@ from minutebook.model.files import FilesStatus, Synced, Wish
 from minutebook.model.ids import Ids
 from minutebook.model.meaning import Near, Space
 from minutebook.model.projects import Project
+from minutebook.model.providers import Declared, Kind, Pulse
 from minutebook.model.search import Trace
 from minutebook.model.system import Mirror, Presence
 from minutebook.policy.limits import Limits
@@ -211,6 +212,105 @@ class NoTraces:
         """There is nothing to write."""
 
 
+class Providers(Protocol):
+    """Whoever runs what other packages bring. Thread-safe; nothing is loaded that was not enabled."""
+
+    def follow(self, database: Database) -> None:
+        """Learn from a ledger what is enabled, when that is asked for first."""
+        ...
+
+    def declared(self) -> tuple[Declared, ...]:
+        """What installed packages declare; nothing of theirs is run."""
+        ...
+
+    def refresh(self) -> None:
+        """Read what is enabled now, and end whatever is not any more."""
+        ...
+
+    def keep_up(self) -> float | None:
+        """Look whether another process changed what is enabled, now and then. The seconds until the next look."""
+        ...
+
+    def usable(self, kind: Kind) -> tuple[Declared, ...]:
+        """What of a kind may be asked now."""
+        ...
+
+    def model(self) -> Mind | None:
+        """The language model that was enabled, if one was."""
+        ...
+
+    def extractors(self) -> tuple[Mind, ...]:
+        """The extractors that were enabled, each as a model that finds what is worth remembering."""
+        ...
+
+    def describe(self, one: Declared) -> dict[str, Any]:
+        """What a provider says of itself."""
+        ...
+
+    def ask(self, one: Declared, seconds: float | None = None, **asked: Any) -> Any:
+        """One answer; an error where none came in time, or the provider failed."""
+        ...
+
+    def blame(self, one: Declared, fault: str) -> MinutebookError:
+        """Count an answer that is none as a failure, and give the error to raise."""
+        ...
+
+    def pulse(self, one: Declared) -> Pulse:
+        """How one is doing here."""
+        ...
+
+    def try_out(self, one: Declared) -> str:
+        """Start one and have it say what it is; what it is, in a few words."""
+        ...
+
+    def close(self) -> None:
+        """End every process."""
+        ...
+
+
+class NoProviders:
+    """Where nobody runs them: a program that embeds the ledger, a test."""
+
+    def follow(self, database: Database) -> None:
+        """There is nothing to learn."""
+
+    def declared(self) -> tuple[Declared, ...]:
+        return ()
+
+    def refresh(self) -> None:
+        """There is nothing to read."""
+
+    def keep_up(self) -> float | None:
+        return None
+
+    def usable(self, kind: Kind) -> tuple[Declared, ...]:
+        return ()
+
+    def model(self) -> Mind | None:
+        return None
+
+    def extractors(self) -> tuple[Mind, ...]:
+        return ()
+
+    def describe(self, one: Declared) -> dict[str, Any]:
+        raise self.blame(one, "")
+
+    def ask(self, one: Declared, seconds: float | None = None, **asked: Any) -> Any:
+        raise self.blame(one, "")
+
+    def blame(self, one: Declared, fault: str) -> MinutebookError:
+        return MinutebookError("no_provider", "No providers are run here.")
+
+    def pulse(self, one: Declared) -> Pulse:
+        return Pulse()
+
+    def try_out(self, one: Declared) -> str:
+        raise self.blame(one, "")
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
 def nothing_to_adopt(ground: Ground) -> Survey:
     """Where nobody reads files: a program that embeds the ledger, a test."""
     return Survey(str(ground.place or ""), False, ())
@@ -240,6 +340,12 @@ class World:
     files: Files = NoFiles()
     #: looks through a repository for what can be adopted
     survey: Callable[[Ground], Survey] = nothing_to_adopt
+    #: runs what other packages bring
+    providers: Providers = field(default_factory=NoProviders)
+
+    def model(self) -> Mind | None:
+        """The language model that is asked: one that an operator enabled, else that of the settings."""
+        return self.providers.model() or self.mind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -307,6 +307,7 @@ class Service:
         return True
 
     def close(self) -> None:
+        self.world.providers.close()
         try:
             self.world.traces.flush(self.database)
         except MinutebookError as error:

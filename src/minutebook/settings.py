@@ -189,6 +189,13 @@ class Settings:
     model_budget: int = _setting(
         _LIMITS.model_budget, "MINUTEBOOK_MODEL_BUDGET", "tokens, sent and received, that one source may cost"
     )
+    provider_seconds: float = _setting(
+        30.0, "MINUTEBOOK_PROVIDER_SECONDS", "seconds that a provider of another package has for one answer"
+    )
+    provider_failures: int = _setting(
+        5, "MINUTEBOOK_PROVIDER_FAILURES", "failures one after the other, after which it is left alone"
+    )
+    provider_pause: float = _setting(30.0, "MINUTEBOOK_PROVIDER_PAUSE", "for so many seconds")
     consolidation_at: str = _setting(
         _LIMITS.consolidation_at,
         "MINUTEBOOK_CONSOLIDATION_AT",
@@ -370,6 +377,8 @@ def load(environ: Mapping[str, str], **given: Any) -> Settings:
     _check_search(settings)
     if min(getattr(settings, row.name) for row in table() if row.name.startswith(("keep_", "job_"))) < 0:
         raise MinutebookError("bad_setting", "Days and workers cannot be negative.")
+    if min(settings.provider_seconds, settings.provider_failures, settings.provider_pause) <= 0:
+        raise MinutebookError("bad_setting", "The limits of a provider must be more than 0.")
     if settings.content_bytes < 1:
         raise MinutebookError("bad_setting", "MINUTEBOOK_CONTENT_BYTES must be at least 1.")
     return settings

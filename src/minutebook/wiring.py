@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from minutebook.call import Meaning, Mind, World
     from minutebook.client import Client
     from minutebook.engine.engine import Engine
+    from minutebook.minds.providing import Hosted
     from minutebook.model.actors import Origin
     from minutebook.model.adoption import Ground, Survey
     from minutebook.model.ids import Ids
@@ -64,6 +65,7 @@ def make_world(settings: Settings, presence: Callable[[], Presence] | None = Non
 
     alone = Presence(pid=os.getpid(), version=minutebook.__version__, since=utc_now())
     person = login_of(os.getuid())
+    providers = make_providers(settings)
     return World(
         clock=utc_now,
         ids=make_ids(),
@@ -72,19 +74,38 @@ def make_world(settings: Settings, presence: Callable[[], Presence] | None = Non
         home=settings.home,
         presence=presence or (lambda: alone),
         witness=Workspaces(),
-        meaning=make_meaning(settings),
+        meaning=make_meaning(settings, providers),
         mind=make_mind(settings),
         traces=Recording(utc_now, days=settings.search_days),
-        survey=_survey,
+        survey=lambda ground: _survey(ground, providers),
+        providers=providers,
         files=Desk(socket.gethostname(), (DropBoxPart(person), NotesPart(person))),
     )
 
 
-def _survey(ground: Ground) -> Survey:
+def _survey(ground: Ground, providers: Hosted) -> Survey:
     # Few commands look for what can be adopted, and the readers of all these files take a while to load.
     from minutebook.files.adopting import survey
 
-    return survey(ground)
+    return survey(ground, providers)
+
+
+def make_providers(settings: Settings) -> Hosted:
+    """Who runs what other packages bring. They see our environment without what is ours alone in it."""
+    import sys
+
+    from minutebook.minds.providing import Hosted, Terms
+
+    ours = ("MINUTEBOOK_", "PGPASS")
+    terms = Terms(
+        python=sys.executable,
+        environment={name: value for name, value in os.environ.items() if not name.startswith(ours)},
+        folder="/",
+        seconds=settings.provider_seconds,
+        failures=settings.provider_failures,
+        pause=settings.provider_pause,
+    )
+    return Hosted(terms, time.monotonic, tokens=settings.model_tokens)
 
 
 def make_mind(settings: Settings) -> Mind | None:
@@ -101,7 +122,7 @@ def make_mind(settings: Settings) -> Mind | None:
     return ChatModel(endpoint, Breaker(time.monotonic), tokens=settings.model_tokens)
 
 
-def make_meaning(settings: Settings) -> Meaning:
+def make_meaning(settings: Settings, providers: Hosted | None = None) -> Meaning:
     """Search by meaning as the settings want it. Nothing is loaded before something is to be embedded."""
     from minutebook.call import NoMeaning
     from minutebook.minds.choosing import chooser
@@ -113,7 +134,15 @@ def make_meaning(settings: Settings) -> Meaning:
     url, model, key = settings.embedder_url, settings.embedder_model, settings.embedder_key
     endpoint = Endpoint(url, model, key, settings.embedder_seconds) if url else None
     threads = min(2, os.cpu_count() or 1)
-    return Minds(chooser(settings.home, endpoint, threads=threads, monotonic=time.monotonic))
+    return Minds(
+        chooser(
+            settings.home,
+            endpoint,
+            threads=threads,
+            monotonic=time.monotonic,
+            provided=lambda: None if providers is None else providers.embedder(),
+        )
+    )
 
 
 def open_service(settings: Settings, presence: Callable[[], Presence] | None = None) -> Service:
@@ -122,7 +151,9 @@ def open_service(settings: Settings, presence: Callable[[], Presence] | None = N
     from minutebook.service import Service
 
     database = open_database(settings.url, schema=SCHEMA, wait=settings.lock_wait, clock=utc_now)
-    return Service(database, make_world(settings, presence))
+    world = make_world(settings, presence)
+    world.providers.follow(database)
+    return Service(database, world)
 
 
 def open_engine(settings: Settings, service: Service) -> Engine:
@@ -130,6 +161,7 @@ def open_engine(settings: Settings, service: Service) -> Engine:
     from minutebook.engine.embedding import Embedding
     from minutebook.engine.engine import Engine, Worker
     from minutebook.engine.kinds import job_workers
+    from minutebook.engine.providing import Providing
     from minutebook.engine.recording import Recording
     from minutebook.files.desk import Desk
     from minutebook.files.mirror_worker import MirrorWorker
@@ -146,6 +178,7 @@ def open_engine(settings: Settings, service: Service) -> Engine:
         watcher,
         Embedding(service.database, service.world.meaning, utc_now),
         *job_workers(service.database, service.world),
+        Providing(service.world.providers),
         recording,
     ]
     engine = Engine(service.database, workers, clock=utc_now)

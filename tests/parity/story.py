@@ -21,8 +21,9 @@ PROJECT = "nostromo"
 
 
 #: Asked for like all others, and never with success: what these mend, only a process that was killed leaves behind.
-#: (tests/operations/test_consolidation.py leaves it behind.)
-NEVER_WELL = {"consolidation.retry"}
+#: (tests/operations/test_consolidation.py leaves it behind.) And no package that is installed here brings a provider
+#: (tests/scenarios/test_providers.py installs one).
+NEVER_WELL = {"consolidation.retry", "providers.show", "providers.enable", "providers.disable"}
 
 
 class Ask(Protocol):
@@ -49,6 +50,7 @@ def tell(ask: Ask, home: Path) -> None:
     _runs(ask)
     _captures(ask)
     _consolidation(ask)
+    _providers(ask)
     _undoing(ask)
     _adopting(ask, home / "adopted")
     _house(ask, home)
@@ -346,6 +348,14 @@ def _consolidation(ask: Ask) -> None:
     ask("Dallas", "consolidation.retry", id=batch["run"]["id"])
     ask("Mother", "audit.audit")
     ask("Mother", "audit.page")
+
+
+def _providers(ask: Ask) -> None:
+    ask("Jones", "providers.list")
+    ask("Jones", "providers.show", name="hashing")
+    ask("Ripley", "providers.enable", name="hashing")
+    ask("Mother", "providers.enable", name="hashing", kind="embedder")
+    ask("Mother", "providers.disable", name="hashing")
 
 
 def _undoing(ask: Ask) -> None:

@@ -31,7 +31,10 @@ LEVELS = {
     Role.OPERATOR: set(Access),
 }
 #: What concerns the whole ledger, and so nobody who is bound to one project, whatever their role.
-WHOLE = {"projects.create", "projects.link", "system.backup", "system.import", "system.reindex"}
+WHOLE = {
+    "projects.create", "projects.link", "system.backup", "system.import", "system.reindex", "providers.enable",
+    "providers.disable",
+}  # fmt: skip
 #: Verbs that make something new.
 MAKING = {"create", "write", "submit", "add", "start", "add_repo"}
 

@@ -8,7 +8,7 @@ from minutebook.call import Mind
 from minutebook.controller.capture import Tally, append_event, propose_all
 from minutebook.engine.extraction import Task, call_for, candidate_of, is_own, task_of
 from minutebook.engine.jobs import Desk, Ending, Kind
-from minutebook.engine.model_jobs import EXTRACT_MODEL
+from minutebook.engine.model_jobs import EXTRACT_MODEL, mind_of
 from minutebook.ledger.database import Tx
 from minutebook.policy.extraction import transcripts
 from minutebook.policy.extraction.asking import Piece, believed, pieces, question
@@ -53,11 +53,11 @@ class _Cost:
 
 
 def _work(desk: Desk) -> Ending:
-    task, mind = task_of(desk, again=True), desk.world.mind
+    task, mind = task_of(desk, again=True), mind_of(desk)
     if task is None:
         return lambda _tx: "There was nothing to read."
     if mind is None:
-        return lambda _tx: "No model is set up here any more."
+        return lambda _tx: "Whoever was to read it is not set up here any more."
     limits = desk.world.limits
     _, turns = transcripts.read("\n".join(task.lines))
     cost, tally = _Cost(), Tally({})

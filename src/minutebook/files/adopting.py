@@ -12,7 +12,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from minutebook.call import NoProviders, Providers
 from minutebook.files import workspace
+from minutebook.files.adopting_importers import Importer
 from minutebook.files.adopting_links import resolved, settled_as, successor_in
 from minutebook.files.adopting_walk import MARKS, Candidate, Walk
 from minutebook.files.entries import Dialect, Entry, Kind, Parsed, alike
@@ -50,11 +52,17 @@ _WITH_SECRET = "it holds what looks like a credential"
 _NO_MORE = "it says that it does not hold any more"
 
 
-def survey(ground: Ground) -> Survey:
+def survey(ground: Ground, providers: Providers | None = None) -> Survey:
     """Everything that can be adopted from a place. The caller's files alone, unless they may name any place."""
     root, place, inside = _where(ground)
+    importer = None if ground.importer is None else Importer.of(ground.importer, providers or NoProviders())
     with Root(root) as opened:
-        walk = Walk(opened, ground.form, named=bool(place) or not inside)
+        walk = Walk(
+            opened,
+            ground.form,
+            named=bool(place) or not inside,
+            patterns=() if importer is None else importer.patterns,
+        )
         candidates = sorted(walk.files(place), key=lambda candidate: candidate.path)
         team = {match[1] for candidate in candidates if (match := _TEAM.search(candidate.path))}
         sheets: list[Sheet] = []
@@ -64,13 +72,25 @@ def survey(ground: Ground) -> Survey:
                 found = opened.read(candidate.path, most=min(MOST_BYTES, max(left, 0)))
                 if found is None:
                     continue  # it left since it was listed
-                sheet = _sheet(candidate, found.data, team)
+                sheet = (
+                    _sheet(candidate, found.data, team)
+                    if importer is None
+                    else _imported(importer, candidate.path, found.data)
+                )
             except MinutebookError as error:
                 walk.left_out.append(LeftOut(candidate.path, error.message))
                 continue
             left -= len(found.data)
             sheets.append(sheet)
     return Survey(str(root), inside, tuple(resolved(sheets)), tuple(walk.left_out))
+
+
+def _imported(importer: Importer, path: str, data: bytes) -> Sheet:
+    """A file that an importer reads: what may not be kept of it, it is not shown either."""
+    kept, blanked = _without_credentials(data, path)
+    pieces, doubts = importer.read(path, kept, blanked)
+    whole = _whole(path, Form.IMPORTER, importer.dialect, kept, data, blanked)
+    return replace(whole, pieces=pieces, doubts=doubts, loose=importer.loose(kept, pieces))
 
 
 def _where(ground: Ground) -> tuple[Path, str, bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 
 from minutebook.files.entries import Dialect
 from minutebook.files.safe import Named, Root, Sort
@@ -64,6 +65,8 @@ class Walk:
     form: Form | None
     #: whether somebody named the folder, and did not only mean the whole workspace
     named: bool = False
+    #: names of files that an importer reads; then only these are taken
+    patterns: tuple[str, ...] = ()
     left_out: list[LeftOut] = field(default_factory=list)
     _folders: int = 0
     _looked_at: int = 0
@@ -89,6 +92,8 @@ class Walk:
 
     def _given(self, path: str) -> Candidate:
         """A file that was named: taken whatever its name is."""
+        if self.patterns:
+            return Candidate(path, Form.IMPORTER)
         if self.form is not None:
             return _as_form(path, self.form)
         return self._sort(path) or Candidate(path, Form.INSTRUCTIONS)
@@ -129,6 +134,13 @@ class Walk:
 
     def _sort(self, path: str) -> Candidate | None:
         """Whose file it is; None where it is nobody's memory, or not of the form that was asked for."""
+        if self.patterns:
+            name = path.rpartition("/")[2]
+            return (
+                Candidate(path, Form.IMPORTER)
+                if any(fnmatchcase(name, each) for each in self.patterns)
+                else None
+            )
         found = self._found(path)
         if self.form is None or found is not None:
             return found if self.form in (None, None if found is None else found.form) else None

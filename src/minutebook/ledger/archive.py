@@ -135,6 +135,7 @@ TABLES = (
     Table("requests", ("actor", "key"), local=True),
     Table("consolidations", ("id",), seqs=("seq",), local=True),
     Table("suggestions", ("id",), local=True),
+    Table("providers", ("kind", "name"), local=True),
     Table("jobs", ("id",), local=True),
     Table("searches", ("id",), seqs=("seq",), local=True),
 )

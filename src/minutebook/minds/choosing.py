@@ -1,4 +1,4 @@
-"""Which embedder is in use: an endpoint that the settings name, else the model of the home."""
+"""Which embedder is in use: an enabled provider, else an endpoint that the settings name, else the home's model."""
 
 from __future__ import annotations
 
@@ -43,10 +43,13 @@ class EndpointChoice:
 
 
 def chooser(
-    home: Path, endpoint: Endpoint | None, *, threads: int, monotonic: Callable[[], float]
+    home: Path,
+    endpoint: Endpoint | None,
+    *,
+    threads: int,
+    monotonic: Callable[[], float],
+    provided: Callable[[], Choice | None] = lambda: None,
 ) -> Callable[[], Choice]:
-    """Says, each time it is asked, which embedder is in use now."""
-    if endpoint is None:
-        return Shelf(home, threads).choose
-    choice = EndpointChoice(endpoint, monotonic)
-    return lambda: choice
+    """Says, each time it is asked, which embedder is in use now: a provider's, if an operator enabled one."""
+    shelf, elsewhere = Shelf(home, threads), endpoint and EndpointChoice(endpoint, monotonic)
+    return lambda: provided() or elsewhere or shelf.choose()

@@ -5,43 +5,19 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-import threading
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
+from minutebook.minds.breaking import Breaker, silent
 from minutebook.minds.embedders import Endpoint
 from minutebook.model.errors import MinutebookError
+
+__all__ = ["Breaker", "post", "silent", "strange"]
 
 #: The largest answer that is read.
 _ANSWER_BYTES = 4 * 1024**2
 #: What an endpoint says of what it will not take; every other failure is its own.
 _REFUSALS = (400, 413, 422)
-
-
-class Breaker:
-    """Counts failures in a row, and says when an endpoint is to be left alone. Thread-safe."""
-
-    def __init__(self, monotonic: Callable[[], float], *, failures: int = 3, pause: float = 60.0) -> None:
-        self._monotonic, self._most, self._pause = monotonic, failures, pause
-        self._lock = threading.Lock()
-        self._failures, self._until = 0, 0.0
-
-    def check(self) -> None:
-        """Raise while the endpoint is left alone; afterwards one may try again."""
-        with self._lock:
-            if self._monotonic() < self._until:
-                raise silent("it failed several times and is left alone for a while")
-
-    def failed(self) -> None:
-        with self._lock:
-            self._failures += 1
-            if self._failures >= self._most:
-                self._until = self._monotonic() + self._pause
-
-    def answered(self) -> None:
-        with self._lock:
-            self._failures = 0
 
 
 def post(endpoint: Endpoint, path: str, body: dict[str, Any], seconds: float) -> Any:
@@ -74,10 +50,6 @@ def post(endpoint: Endpoint, path: str, body: dict[str, Any], seconds: float) ->
         return json.loads(said)
     except (ValueError, RecursionError) as error:
         raise strange() from error
-
-
-def silent(why: str) -> MinutebookError:
-    return MinutebookError("no_model", f"The model does not answer: {why}.")
 
 
 def strange() -> MinutebookError:

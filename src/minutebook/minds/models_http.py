@@ -61,12 +61,12 @@ class ChatModel:
         usage = said.get("usage") if isinstance(said.get("usage"), dict) else {}
         return Answer(
             text,
-            _count(usage.get("prompt_tokens"), f"{question.task}\n{question.material}"),
-            _count(usage.get("completion_tokens"), text),
+            count_of(usage.get("prompt_tokens"), f"{question.task}\n{question.material}"),
+            count_of(usage.get("completion_tokens"), text),
             cut,
         )
 
 
-def _count(told: Any, text: str) -> int:
+def count_of(told: Any, text: str) -> int:
     """Tokens as the endpoint counts them; by our own estimate where it does not say."""
     return told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else estimate(text)

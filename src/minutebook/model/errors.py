@@ -133,6 +133,7 @@ CODES: dict[str, tuple[Kind, str]] = {
     "no_access": (Kind.UNAVAILABLE, "A file or folder is there and cannot be read or written."),
     "missing_extra": (Kind.UNAVAILABLE, "An optional part is not installed."),
     "no_model": (Kind.UNAVAILABLE, "No embedding model is there, or it does not answer."),
+    "no_provider": (Kind.UNAVAILABLE, "A provider is not there, failed, or did not answer in its time."),
     "backup_failed": (Kind.UNAVAILABLE, "The backup could not be made or did not pass its check."),
     # us
     "forbidden_open": (Kind.INTERNAL, "Our own process tried to open the database files by another way."),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minutebook.model.meaning import Embedded
+from minutebook.model.providers import ProviderLine
 
 #: ok, warning (works, but see to it), error (does not work).
 State = Literal["ok", "warning", "error"]
@@ -171,6 +172,8 @@ class Health:
     visitors: tuple[LastSeen, ...]
     #: what works behind the ledger; nothing where a command owns it for its own time
     duties: tuple[Duty, ...] = ()
+    #: providers of other packages that are enabled, and how they do here
+    providers: tuple[ProviderLine, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeVar
 
+from annotated_types import MaxLen
+
 from minutebook.call import Call, LongCall
 from minutebook.controller.adoption import Verdicted, accept, adopter_id, propose
 from minutebook.controller.record import claim_keys
@@ -36,6 +38,9 @@ def adopt(
     call: LongCall,
     path: Annotated[Path | None, Argument(), Help("a folder or file; the workspace if not given")] = None,
     form: Annotated[Form | None, Help("whose files these are, where their names do not tell")] = None,
+    importer: Annotated[
+        str | None, Help("an enabled importer that is to read them (minutebook providers list)"), MaxLen(64)
+    ] = None,
     activate: Annotated[
         bool, Help("let accepted history in at once; only operators, for a repository of their own")
     ] = False,
@@ -57,8 +62,16 @@ def adopt(
     """
     if activate and call.actor.role is not Role.OPERATOR:
         raise MinutebookError("not_allowed", "Only an operator activates what a repository holds.")
-    plan = _planned(call, call.world.survey(_ground(call, path, form)), activate)
-    asked = " ".join([*([shlex.quote(str(path))] if path else []), *(["--form", form] if form else [])])
+    if form is Form.IMPORTER:
+        raise MinutebookError("invalid_input", "Name the importer: --importer NAME.")
+    plan = _planned(call, call.world.survey(_ground(call, path, form, importer)), activate)
+    asked = " ".join(
+        [
+            *([shlex.quote(str(path))] if path else []),
+            *(["--form", form] if form else []),
+            *(["--importer", shlex.quote(importer)] if importer else []),
+        ]
+    )
     report = Report(plan, activate, f"minutebook adopt {asked}".rstrip())
     if not confirm:
         return report.told(plan.items, pieces=pieces)
@@ -72,7 +85,7 @@ def adopt(
     return answer
 
 
-def _ground(call: LongCall, path: Path | None, form: Form | None) -> Ground:
+def _ground(call: LongCall, path: Path | None, form: Form | None, importer: str | None) -> Ground:
     """Where to look: in the caller's workspace or another of the project; anywhere for whoever sits at the machine."""
     caller = call.caller
     with call.database.read() as tx:
@@ -80,7 +93,7 @@ def _ground(call: LongCall, path: Path | None, form: Form | None) -> Ground:
     roots = tuple(dict.fromkeys(([caller.workspace] if caller.workspace is not None else []) + known))
     at_hand = caller.token is None and caller.origin in (Origin.CLI, Origin.PYTHON)
     anywhere = at_hand and call.actor.role is Role.OPERATOR and call.actor.project is None
-    return Ground(path, roots, call.project.id, anywhere, form)
+    return Ground(path, roots, call.project.id, anywhere, form, importer)
 
 
 def _planned(call: LongCall, survey: Survey, activate: bool) -> Plan:

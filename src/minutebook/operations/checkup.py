@@ -16,8 +16,10 @@ from minutebook.model.actors import may_decide
 from minutebook.model.errors import CODES, Kind, MinutebookError
 from minutebook.model.meaning import Embedded
 from minutebook.model.projects import Project
+from minutebook.model.providers import ProviderLine
 from minutebook.model.system import Health, Mirror, Owner, Presence, Queue, Uptime
 from minutebook.model.times import moment_of
+from minutebook.operations.providers import all_enabled
 from minutebook.policy import health as judged
 from minutebook.policy.health import Sight
 
@@ -72,6 +74,7 @@ def examine(call: LongCall) -> Health:
         mirror=_mirror(call, extent),
         meaning=_meaning(call, extent),
         duties=presence.duties,
+        providers=_providers(call, extent),
         safe_since=look.last_backup_at or look.first_event_at,
         newest_at=look.last_event_at,
     )
@@ -120,6 +123,18 @@ def _meaning(call: LongCall, extent: _Extent) -> Embedded:
         return Embedded(absent=f"{said}: {hint}" if hint else said)
 
 
+def _providers(call: LongCall, extent: _Extent) -> tuple[ProviderLine, ...]:
+    """Those that are enabled; of a ledger that cannot be read nobody can say it."""
+    if not extent.whole:
+        return ()
+    try:
+        return all_enabled(call)
+    except MinutebookError as error:
+        if error.kind is not Kind.UNAVAILABLE:
+            raise
+        return ()
+
+
 def _told(extent: _Extent, facts: Facts, look: inside.Look, sight: Sight, presence: Presence) -> Health:
     found = judged.findings(sight)
     counts = look.counts if extent.only != "" else {}
@@ -151,6 +166,7 @@ def _told(extent: _Extent, facts: Facts, look: inside.Look, sight: Sight, presen
         meaning=sight.meaning,
         visitors=tuple(seen for seen in presence.visitors if extent.shows(seen.project)),
         duties=presence.duties if extent.whole else (),
+        providers=sight.providers,
     )
 
 

@@ -75,6 +75,7 @@ NOUNS: dict[str, str] = {
     "tokens": "Secrets that name who asks over the network",
     "hooks": "What hosts tell when a session of theirs starts or ends",
     "jobs": "Later work: what waits, what failed, having it done again",
+    "providers": "Embedders, extractors, models and importers of other packages",
     "system": "The house itself",
 }
 

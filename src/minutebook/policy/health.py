@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minutebook.model.meaning import Embedded
+from minutebook.model.providers import ProviderLine, Standing
 from minutebook.model.system import Coverage, Duty, Finding, Jobs, Mirror, Queue
 from minutebook.model.times import age, moment_of, seconds_before
 
@@ -51,6 +52,7 @@ class Sight:
     mirror: Mirror
     meaning: Embedded = Embedded()
     duties: tuple[Duty, ...] = ()
+    providers: tuple[ProviderLine, ...] = ()
     #: when the ledger was last backed up, or else began
     safe_since: str | None = None
     newest_at: str | None = None
@@ -58,7 +60,13 @@ class Sight:
 
 def findings(seen: Sight) -> tuple[Finding, ...]:
     """Everything worth a word, the worst first."""
-    found = [*_of_the_house(seen), *_of_the_writer(seen.queue), *_of_duties(seen), *_of_what_is_derived(seen)]
+    found = [
+        *_of_the_house(seen),
+        *_of_the_writer(seen.queue),
+        *_of_duties(seen),
+        *_of_providers(seen),
+        *_of_what_is_derived(seen),
+    ]
     return tuple(sorted(found, key=lambda finding: finding.state != "error"))
 
 
@@ -127,6 +135,24 @@ def _of_duties(seen: Sight) -> Iterator[Finding]:
                 "warning",
                 f"What works behind the ledger fails ({duty.name}, {duty.failures} times): {duty.fault}",
                 "see to the cause; it is tried again by itself",
+            )
+
+
+_OF_PROVIDERS = {
+    Standing.COOLING: "fails and is left alone for a while",
+    Standing.MISSING: "is enabled and not installed here any more",
+    Standing.CHANGED: "is enabled, and what is installed under its name is something else now",
+}
+
+
+def _of_providers(seen: Sight) -> Iterator[Finding]:
+    for each in seen.providers:
+        if each.standing in _OF_PROVIDERS:
+            fault = f" ({each.fault})" if each.fault else ""
+            yield Finding(
+                "warning",
+                f"The {each.kind} {each.name} of {each.package} {_OF_PROVIDERS[each.standing]}{fault}.",
+                f"minutebook providers show {each.name}; minutebook providers disable {each.name}",
             )
 
 

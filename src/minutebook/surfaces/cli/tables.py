@@ -14,6 +14,7 @@ from minutebook.surfaces.cli import (
     capture_tables,
     glance,
     glance_files,
+    provider_tables,
     search_tables,
     tidy_tables,
 )
@@ -76,6 +77,7 @@ TABLES: dict[str, Table] = {
     **capture_tables.TABLES,
     **search_tables.TABLES,
     **tidy_tables.TABLES,
+    **provider_tables.TABLES,
     "ProposalLine": Table(
         (
             Column("SLUG", "slug", "name", most=40),
@@ -473,6 +475,7 @@ HEADLINES: dict[str, Headline] = {
     "Reverted": Headline(lambda it: it.sentence, ("blocked", "verdicts")),
     **search_tables.HEADLINES,
     **tidy_tables.HEADLINES,
+    **provider_tables.HEADLINES,
     "RunView": Headline(_run, ("task", "children", "saw", "text")),
     "RunReport": Headline(
         lambda it: it.sentence,
