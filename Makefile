@@ -7,7 +7,7 @@ PIP    := $(BIN)/pip install --quiet --disable-pip-version-check --constraint co
 JOBS   ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help start models models-check test check check-all lint format types surface crash conformance bench demo clean
+.PHONY: help start models models-check test check check-all lint format types surface crash fuzz conformance bench demo clean
 
 help: ## say what can be made
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -65,6 +65,9 @@ surface: $(VENV)/.installed ## write docs/SURFACE.txt anew
 crash: $(VENV)/.installed-dev ## kill at every step, long histories
 	@$(BIN)/python -m pytest -m slow --timeout 1800
 	@MINUTEBOOK_EXAMPLES=150 MINUTEBOOK_STEPS=40 $(BIN)/python -m pytest tests/operations/test_state_machine.py --timeout 1800
+
+fuzz: $(VENV)/.installed-dev ## a million texts for each parser of files
+	@$(BIN)/python -m tests.files.fuzzing 1000000
 
 conformance: $(VENV)/.installed-dev ## the official MCP test clients, against both revisions (needs npm)
 	@$(BIN)/python -m tests.conformance.run

@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from minutebook.files.document import Document
-from minutebook.files.entries import Dialect, Parsed, alike
+from minutebook.files.entries import Dialect, alike
 from minutebook.files.reading import dialect_of, parse
 from minutebook.model.errors import MinutebookError
-from tests.files.parsing import PATHS, PIECES, TEXTS, check_spans
+from tests.files.fuzzing import MOST_SECONDS, PARSERS, SEEDS, fuzz
+from tests.files.parsing import PATHS, TEXTS, check_spans
 
 SLOW = HealthCheck.too_slow, HealthCheck.data_too_large
 
@@ -41,45 +42,22 @@ def test_any_bytes_are_read_or_are_an_error_with_a_line(dialect: Dialect, data: 
             raise
 
 
-def random_text(chance: random.Random) -> str:
-    """As TEXTS, a hundred times as fast, for the long run."""
-    lines = []
-    for _ in range(chance.randrange(30)):
-        pieces = chance.choices(PIECES, k=chance.randrange(5))
-        if chance.random() < 0.1:
-            pieces.append("".join(chr(chance.randrange(1, 0xD800)) for _ in range(chance.randrange(8))))
-        lines.append("".join(pieces))
-    return chance.choice(["\n", "\r\n", "\n\n"]).join(lines)
-
-
-def timed(dialect: Dialect, data: bytes) -> tuple[float, Parsed]:
-    began = time.process_time()
-    parsed = parse(PATHS[dialect], data, dialect=dialect, team=("ripley",))
-    return time.process_time() - began, parsed
+@pytest.mark.parametrize("parser", PARSERS)
+def test_a_text_that_a_parser_takes_and_what_is_bred_from_it_is_read(parser: str) -> None:
+    assert fuzz(parser, 300, seed=7).slowest < MOST_SECONDS
+    if parser in SEEDS:
+        assert PARSERS[parser](SEEDS[parser]), "the seed itself is not read"
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(4 * 3600)
-@pytest.mark.parametrize("dialect", list(Dialect))
-def test_a_million_texts_are_read(dialect: Dialect, capsys: pytest.CaptureFixture[str]) -> None:
-    """A twelfth of a million for each dialect, or of as many as MINUTEBOOK_FUZZ says."""
-    seed = random.randrange(1 << 32)
-    chance = random.Random(seed)
-    worst = 0.0
-    count = int(os.environ.get("MINUTEBOOK_FUZZ", "1000000")) // len(Dialect)
-    for number in range(count):
-        data = random_text(chance).encode()
-        spent, parsed = timed(dialect, data)
-        if spent > worst:
-            # The interpreter clears up now and then, and the machine is never ours alone: slow is what stays slow.
-            worst = max(worst, min(spent, *(timed(dialect, data)[0] for _ in range(3))))
-        try:
-            check_spans(parsed, data)
-        except AssertionError as error:
-            raise AssertionError(f"text {number} of seed {seed}: {data!r}") from error
+@pytest.mark.parametrize("parser", PARSERS)
+def test_very_many_texts_are_read(parser: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """As many as MINUTEBOOK_FUZZ says; `make fuzz` gives each parser a million."""
+    told = fuzz(parser, int(os.environ.get("MINUTEBOOK_FUZZ", "60000")), seed=random.randrange(1 << 32))
     with capsys.disabled():
-        print(f"\n{dialect.value}: {count} texts, the slowest took {worst * 1000:.1f} ms")
-    assert worst < 0.05
+        print(f"\n{told}")
+    assert told.slowest < MOST_SECONDS
 
 
 def hostile(size: int) -> dict[str, bytes]:
