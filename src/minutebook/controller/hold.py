@@ -6,16 +6,20 @@ from dataclasses import replace
 
 from minutebook.call import Call
 from minutebook.controller.record import Record, outcome
-from minutebook.ledger import inbox
+from minutebook.ledger import inbox, jobs
 from minutebook.ledger.claims import ClaimKeys
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Proposal, ProposalStatus
+from minutebook.model.jobs import Priority, Request
 from minutebook.model.memories import Importance
 from minutebook.model.verdicts import Effect, Op, Outcome, RuleHit
 from minutebook.policy.judge import Judgement
 from minutebook.policy.promotion import risk_of
 from minutebook.policy.slugs import decollide, numbered
+
+#: The kind of job that has a model say which of several memories is meant.
+SETTLE = "settle"
 
 
 def own_request(call: Call, candidate: Candidate) -> Proposal | None:
@@ -116,7 +120,21 @@ def hold(
         record.effects.append(
             Effect("proposal", proposal.id, f"pending {mine.revision}", f"pending {proposal.revision}")
         )
+    if judgement.targets and call.world.model() is not None:
+        _ask_a_model(call, proposal)
     return outcome(record.close(), slug=slug, revision=proposal.revision)
+
+
+def _ask_a_model(call: Call, proposal: Proposal) -> None:
+    """Later, and never inside a write."""
+    request = Request(
+        kind=SETTLE,
+        project=proposal.project,
+        payload={"proposal": proposal.id},
+        unique_key=proposal.id,
+        priority=Priority.WHENEVER,
+    )
+    jobs.add(call.tx, call.new_id(), request, at=call.now)
 
 
 def _free_slug(call: Call, candidate: Candidate) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minutebook.call import World
+from minutebook.engine.ambiguity import SETTLING
 from minutebook.engine.consolidation import CONSOLIDATION, GATING
 from minutebook.engine.extraction import EXTRACTION
 from minutebook.engine.extraction_model import READING
@@ -12,7 +13,7 @@ from minutebook.engine.sweeping import SWEEPING
 from minutebook.ledger.database import Database
 from minutebook.policy.limits import Limits
 
-KINDS: tuple[Kind, ...] = (EXTRACTION, SWEEPING, GATING, CONSOLIDATION, READING)
+KINDS: tuple[Kind, ...] = (EXTRACTION, SWEEPING, GATING, CONSOLIDATION, READING, SETTLING)
 
 
 def schedules(limits: Limits) -> tuple[Schedule, ...]:

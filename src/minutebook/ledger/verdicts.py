@@ -71,6 +71,15 @@ def touching(tx: Tx, refs: list[str], *, after: int) -> list[Verdict]:
     return [_verdict(row) for row in rows]
 
 
+def last_hold(tx: Tx, proposal: str) -> Verdict | None:
+    """The verdict by which a proposal waits as it is now."""
+    row = tx.one(
+        """SELECT * FROM verdicts WHERE proposal_id = :proposal AND op = 'hold' ORDER BY seq DESC LIMIT 1""",
+        proposal=proposal,
+    )
+    return None if row is None else _verdict(row)
+
+
 def list_(
     tx: Tx,
     project: str,
