@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from minutebook.ledger import actors
 from minutebook.ledger.database import Tx
 from minutebook.model.actors import Actor, Role
@@ -73,3 +75,40 @@ def test_what_an_undone_write_changed_is_not_remembered_by_the_next_one_of_the_b
     for thread in threads:
         thread.join(20)
     assert sorted(map(str, seen)) == ["agent", "undone"]
+
+
+def test_on_sqlite_the_next_transaction_remembers_what_the_committed_one_looked_up(
+    house: House, engine: str
+) -> None:
+    asked: list[str] = []
+
+    def work(tx: Tx) -> None:
+        tx.remember(("actor", "nobody"), lambda: asked.append("asked"))
+
+    for _ in range(3):
+        house.service.database.write(house.project, work)
+    assert len(asked) == (
+        1 if engine == "sqlite" else 3
+    )  # elsewhere another process may have written meanwhile
+
+
+def test_a_transaction_that_was_undone_leaves_nothing_to_remember(house: House) -> None:
+    def fails(tx: Tx) -> None:
+        actors.update(tx, replace(ripley(tx), role=Role.OPERATOR))
+        assert ripley(tx).role is Role.OPERATOR
+        raise ValueError("undone")
+
+    with pytest.raises(ValueError, match="undone"):
+        house.service.database.write(house.project, fails)
+    assert house.service.database.write(house.project, ripley).role is Role.AGENT
+
+
+def test_a_savepoint_that_was_undone_leaves_nothing_to_remember(house: House) -> None:
+    def work(tx: Tx) -> Role:
+        with pytest.raises(ValueError, match="undone"), tx.savepoint():
+            actors.update(tx, replace(ripley(tx), role=Role.OPERATOR))
+            assert ripley(tx).role is Role.OPERATOR
+            raise ValueError("undone")
+        return ripley(tx).role
+
+    assert house.service.database.write(house.project, work) is Role.AGENT

@@ -149,6 +149,46 @@ def test_waiting_writes_share_one_transaction_and_keep_their_own_fate(
     assert len(set(transactions.values())) == 1
 
 
+def counted(id: str, runs: dict[str, int], error: Exception | None, *, changes: bool) -> Callable[[Tx], str]:
+    def work(tx: Tx) -> str:
+        runs[id] = runs.get(id, 0) + 1
+        if changes:
+            add(id)(tx)
+        if error is not None:
+            raise error
+        return id
+
+    return work
+
+
+def test_a_write_that_fails_before_it_changed_anything_has_no_other_run_again(database: Database) -> None:
+    runs: dict[str, int] = {}
+    works = {id: counted(id, runs, None, changes=True) for id in ("a", "b")}
+    works["fails"] = counted("fails", runs, ValueError("mine"), changes=False)
+    answers = Line(database).run({"a": works["a"], "fails": works["fails"], "b": works["b"]})
+    assert isinstance(answers["fails"], ValueError)
+    assert ids(database) == ["a", "b"]
+    assert runs == {"a": 1, "fails": 1, "b": 1}
+
+
+def test_a_write_that_fails_after_it_changed_something_has_the_batch_run_once_more(
+    database: Database,
+) -> None:
+    runs: dict[str, int] = {}
+    answers = Line(database).run(
+        {
+            "a": counted("a", runs, None, changes=True),
+            "fails": counted("fails", runs, ValueError("mine"), changes=True),
+            "fails too": counted("fails too", runs, ValueError("mine too"), changes=True),
+            "b": counted("b", runs, None, changes=True),
+        }
+    )
+    assert (answers["a"], answers["b"]) == ("a", "b")
+    assert (str(answers["fails"]), str(answers["fails too"])) == ("mine", "mine too")
+    assert ids(database) == ["a", "b"]
+    assert runs == {"a": 2, "fails": 2, "fails too": 1, "b": 1}
+
+
 def test_no_write_is_acknowledged_before_the_commit(database: Database) -> None:
     line = Line(database)
     seen: list[object] = []

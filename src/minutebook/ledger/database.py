@@ -21,6 +21,9 @@ from minutebook.model.errors import MinutebookError
 T = TypeVar("T")
 Row = dict[str, Any]
 
+#: Answers that a transaction remembers.
+_KEPT = 1_000
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -64,7 +67,8 @@ class Tx(ABC):
     dialect: Dialect
     #: What the connection that writes knows from one transaction to the next: only what was committed belongs here.
     lasting: dict[str, Any]
-    _kept: dict[tuple[str, str], Any] | None = None
+    #: What was looked up by `remember`, and nothing that changed since.
+    kept: dict[tuple[str, str], Any] | None = None
 
     @property
     @abstractmethod
@@ -77,20 +81,23 @@ class Tx(ABC):
     def remember(self, key: tuple[str, str], look_up: Callable[[], T]) -> T:
         """What was looked up before in this transaction: writes that share it ask for the same few rows.
 
-        Whoever changes such a row says `forget`, and so does the writer when it undoes a write.
+        On SQLite, where nobody else writes, also what was looked up in the committed ones before it. Whoever
+        changes such a row says `forget`, and so does the writer when it undoes a write.
         """
-        if self._kept is None:
-            self._kept = {}
-        if key not in self._kept:
+        if self.kept is None:
+            self.kept = {}
+        if key not in self.kept:
             found = look_up()
             # The look-up itself may have made us forget.
-            self._kept = self._kept or {}
-            self._kept[key] = found
-        return self._kept[key]
+            self.kept = self.kept or {}
+            if len(self.kept) >= _KEPT:
+                self.kept.clear()
+            self.kept[key] = found
+        return self.kept[key]
 
     def forget(self) -> None:
         """Look everything up anew."""
-        self._kept = None
+        self.kept = None
 
     @abstractmethod
     def one(self, sql: str, /, **params: Any) -> Row | None:

@@ -308,6 +308,7 @@ def _rewrite(tx: Tx, gone: Gone, table: str, clause: str, **params: Any) -> None
             name: value for name, value in without_words(table, row, gone).items() if value != row[name]
         }
         if changed:
+            tx.forget()  # what is remembered of a row holds its words
             tx.run(
                 f"""UPDATE {table} SET {", ".join(f"{name} = :{name}" for name in changed)}
                      WHERE {" AND ".join(f"{name} = :key_{name}" for name in key)}""",

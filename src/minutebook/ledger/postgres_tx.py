@@ -34,7 +34,7 @@ _SEQ_BITS = 40  # a thousand thousand million events
 class PostgresTx(Tx):
     """One transaction on one psycopg connection."""
 
-    __slots__ = ("_connection", "_fell", "_later", "_place", "_settled", "lasting")
+    __slots__ = ("_connection", "_fell", "_later", "_place", "_settled", "changes", "lasting")
     dialect = POSTGRES
 
     def __init__(
@@ -48,6 +48,8 @@ class PostgresTx(Tx):
         lasting: dict[str, Any] | None = None,
     ) -> None:
         self.lasting = {} if lasting is None else lasting
+        #: statements that may have changed something
+        self.changes = 0
         self._connection: Connection | None = connection
         self._place = place
         self._settled = settled
@@ -81,6 +83,7 @@ class PostgresTx(Tx):
             if self._connection is not None and not self._connection.closed:
                 self.run("ROLLBACK TO SAVEPOINT inner_work")
                 self.run("RELEASE SAVEPOINT inner_work")
+            self.forget()
             raise
         self.run("RELEASE SAVEPOINT inner_work")
 
@@ -102,6 +105,7 @@ class PostgresTx(Tx):
         known = statement(sql)
         if params.keys() != known.names:
             check_names(sql, known.names, params)
+        self.changes += known.changes
         try:
             # Without parameters psycopg looks for no % and takes the text as it is.
             return (
@@ -110,6 +114,7 @@ class PostgresTx(Tx):
                 else self._connection.execute(sql.encode())
             )
         except Exception as error:
+            self.changes += 1  # nothing, but until that is undone the server takes no further statement
             fault = POSTGRES.fault(error)
             if self._fell is not None and (fault.again or fault.lost):
                 self._fell(fault)
@@ -144,6 +149,9 @@ class PostgresSession:
             lasting=self._lasting,
         )
         return self._tx
+
+    def changes(self) -> int:
+        return 0 if self._tx is None else self._tx.changes
 
     def mark(self) -> None:
         self._do("SAVEPOINT one_write")

@@ -97,6 +97,7 @@ class SqliteTx(Tx):
             if self._connection.in_transaction:
                 self.run("ROLLBACK TO SAVEPOINT inner_work")
                 self.run("RELEASE SAVEPOINT inner_work")
+            self.forget()
             raise
         self.run("RELEASE SAVEPOINT inner_work")
 
@@ -132,6 +133,8 @@ class SqliteSession:
         self._still_there = still_there
         self._columns: dict[str, tuple[str, ...]] = {}
         self._lasting: dict[str, Any] = {}
+        # What the last transaction remembered when it was committed: nobody but this connection writes.
+        self._kept: dict[tuple[str, str], Any] | None = None
         self._tx: SqliteTx | None = None
         self.later: list[Callable[[], None]] = []
 
@@ -144,7 +147,11 @@ class SqliteSession:
             later=lambda work: self.later.append(work),
             lasting=self._lasting,
         )
+        self._tx.kept, self._kept = self._kept, None
         return self._tx
+
+    def changes(self) -> int:
+        return self._connection.total_changes()
 
     def mark(self) -> None:
         self._do("SAVEPOINT one_write")
@@ -162,6 +169,7 @@ class SqliteSession:
         return Fault(MinutebookError("internal", "SQLite ended the transaction by itself."))
 
     def commit(self) -> None:
+        kept = None if self._tx is None else self._tx.kept
         self._end_tx()
         gone = self._still_there()
         if gone is not None:
@@ -172,6 +180,7 @@ class SqliteSession:
             fault = SQLITE.fault(error)
             # A constraint that was deferred to the commit is the fault of one write; a full disk is nobody's.
             raise NotCommitted(fault, alone=isinstance(error, apsw.ConstraintError)) from error
+        self._kept = kept
 
     def abandon(self) -> None:
         self._end_tx()

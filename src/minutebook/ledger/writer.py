@@ -32,6 +32,10 @@ class WriteSession(Protocol):
         """Open a transaction, with the lane to itself."""
         ...
 
+    def changes(self) -> int:
+        """A number that is the same as before where nothing was changed since, and nothing went wrong."""
+        ...
+
     def mark(self) -> None:
         """Set the savepoint of one write."""
         ...
@@ -274,15 +278,11 @@ class Writer:
         if len(batch) == 1:
             return self._alone(session, lane, batch[0])
         try:
-            tx = session.begin(lane)
-            for write in batch:
-                session.mark()
-                if self._attempt(session, tx, write):
-                    session.keep()
-                elif session.fault() is None:
-                    session.undo()
-                    tx.forget()
-                if session.fault() is not None:
+            # A savepoint is dear (SQLite's full text is written out at each), and nearly all writes need none:
+            # they succeed, or fail before they change anything. Where one does not, all run once more.
+            if not self._run(session, lane, batch, marked=False):
+                session.abandon()
+                if not self._run(session, lane, batch, marked=True):
                     session.abandon()
                     return False
         except MinutebookError:
@@ -298,6 +298,28 @@ class Writer:
             self._not_committed(batch, failed)
             return True
         self._acknowledge(batch)
+        return True
+
+    def _run(self, session: WriteSession, lane: str, batch: list[_Write], *, marked: bool) -> bool:
+        """Run the works of a batch, with a savepoint each if `marked`. False: the transaction must be given up."""
+        tx = session.begin(lane)
+        for write in batch:
+            if marked:
+                session.mark()
+            before = session.changes()
+            stands = self._attempt(session, tx, write)
+            if session.fault() is not None:
+                return False
+            if not stands:
+                if marked:
+                    session.undo()
+                elif session.changes() != before:
+                    return False
+                tx.forget()
+            elif marked:
+                session.keep()
+            if session.fault() is not None:
+                return False
         return True
 
     def _alone(self, session: WriteSession, lane: str, write: _Write) -> bool:

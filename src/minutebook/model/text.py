@@ -10,8 +10,12 @@ import functools
 import hashlib
 import re
 import unicodedata
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 from minutebook.model.errors import MinutebookError
+
+T = TypeVar("T")
 
 MAX_SLUG = 200
 MAX_SLUG_INPUT = 1_000
@@ -428,8 +432,9 @@ def _runs() -> re.Pattern[str]:
 
 def words(text: str) -> list[str]:
     """The folded words of a text; where a script has no spaces, its pairs of characters."""
-    tokens = fold_claim(text).split()
-    if all(map(str.isascii, tokens)):
+    claim = fold_claim(text)
+    tokens = claim.split()
+    if claim.isascii():
         return tokens
     found: list[str] = []
     for token in tokens:
@@ -437,3 +442,24 @@ def words(text: str) -> list[str]:
             pairs = run[1] if run[1] and len(run[1]) > 1 else ""
             found.extend([pairs[i : i + 2] for i in range(len(pairs) - 1)] if pairs else [run[0]])
     return found
+
+
+#: Words that are kept with what was found of them, and the longest that are: what is longer comes once.
+_WORDS_KEPT = 32_768
+_LONGEST_KEPT = 48
+
+
+class PerWord(dict[str, T], Generic[T]):
+    """What a function says of each word, found once: texts are long, and made of the same words."""
+
+    def __init__(self, find: Callable[[str], T]) -> None:
+        super().__init__()
+        self._find = find
+
+    def __missing__(self, word: str) -> T:
+        found = self._find(word)
+        if len(word) <= _LONGEST_KEPT:
+            if len(self) >= _WORDS_KEPT:
+                self.clear()
+            self[word] = found
+        return found

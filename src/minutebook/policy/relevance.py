@@ -12,7 +12,7 @@ from functools import lru_cache
 from string import ascii_lowercase, digits
 from zlib import crc32
 
-from minutebook.model.text import words
+from minutebook.model.text import PerWord, words
 
 #: Distinct words of a task that are looked for.
 TASK_WORDS = 24
@@ -62,8 +62,13 @@ def stem(word: str) -> str:
 
 def telling(text: str, most: int) -> list[str]:
     """The distinct words of a text that say what it is about, in their order."""
-    found = dict.fromkeys([stem(word) for word in words(text) if word not in STOP_WORDS])
+    found = dict.fromkeys(map(_TELLING.__getitem__, words(text)))
+    found.pop("", None)
     return list(found)[:most]
+
+
+#: What a word tells; nothing where it stands in every text.
+_TELLING = PerWord(lambda word: "" if word in STOP_WORDS else stem(word))
 
 
 def task_words(task: str) -> list[str]:
@@ -78,7 +83,8 @@ def word_key(project: str, reader: str) -> int:
 
 def checksums(key: int, found: Iterable[str]) -> list[str]:
     """The words of a shelf, each as eight characters, which every tokenizer leaves alone."""
-    return ["%08x" % crc32(word.encode("utf-8", "replace"), key) for word in found]  # noqa: UP031 - on every write
+    sums = [crc32(word.encode("utf-8", "replace"), key) for word in found]
+    return ("%08x " * len(sums) % tuple(sums)).split()  # one formatting of all: this is done on every write
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections import Counter
 from itertools import pairwise
 
-from minutebook.model.text import fold_claim, words
+from minutebook.model.text import PerWord, fold_claim, words
 
 BANDS = 4
 FEWEST_WORDS = 4  # with fewer, two texts share most of their words by chance
@@ -45,9 +45,16 @@ def sketch(text: str) -> tuple[int, ...]:
 
 def _hashes(found: list[str]) -> list[int]:
     """A number for each distinct word, in order. Pairs of words are for the measure, which tells order apart."""
+    return sorted(map(_HASHES.__getitem__, set(found)))
+
+
+def _hash(word: str) -> int:
     # A checksum is linear; the multiplication makes its order as good as drawn by lot.
-    sums = map(zlib.crc32, map(str.encode, set(found)))
-    return sorted([(crc ^ crc >> 15) * 0x9E3779B1 & 0xFFFFFFFF for crc in sums])
+    crc = zlib.crc32(word.encode())
+    return (crc ^ crc >> 15) * 0x9E3779B1 & 0xFFFFFFFF
+
+
+_HASHES = PerWord(_hash)
 
 
 def _smallest(hashes: list[int]) -> list[int | None]:

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from minutebook.model.memories import Memory, Type
-from minutebook.model.text import words
+from minutebook.model.text import PerWord, words
 from minutebook.policy.relevance import STOP_WORDS
 from minutebook.policy.stemming import stem
 
@@ -58,17 +58,30 @@ def terms(text: str) -> list[str]:
     Common words are left out: they are no reason to find anything, and a third of every text.
     """
     said = words(text)
-    found = [stem(word) for word in said if word not in COMMON]
+    found = [term for term in map(_TERMS.__getitem__, said) if term]
+    more: list[str] = []
     if not text.isascii():
         # Where no space parts the words they are pairs of characters; one alone must be found too.
-        found += dict.fromkeys(
-            [char for word in said if len(word) == 2 for char in word if char >= _UNSPACED]
-        )
-    found += _identifiers(text)
-    found += _dates(text, said)
-    if _UNFIT.search(" ".join(found)):
-        found = [_UNFIT.sub("", term) for term in found]
-    return [term[:TERM_CHARS] for term in found if not _SIGNS.issuperset(term)]
+        more += dict.fromkeys([char for word in said if len(word) == 2 for char in word if char >= _UNSPACED])
+    more += _identifiers(text)
+    more += _dates(text, said)
+    if more:
+        found += [term for term in map(_fit, more) if term]
+    return found
+
+
+def _term(word: str) -> str:
+    """The term of a word; empty where nothing is found by it."""
+    return "" if word in COMMON else _fit(stem(word))
+
+
+def _fit(term: str) -> str:
+    """A term as an index can hold it; empty where that says nothing."""
+    term = _UNFIT.sub("", term)
+    return "" if _SIGNS.issuperset(term) else term[:TERM_CHARS]
+
+
+_TERMS = PerWord(_term)
 
 
 @lru_cache(maxsize=4_096)
