@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_a_transaction_that_was_undone_leaves_nothing_to_remember(house: House) 
 
 def test_a_savepoint_that_was_undone_leaves_nothing_to_remember(house: House) -> None:
     def work(tx: Tx) -> Role:
-        with pytest.raises(ValueError, match="undone"), tx.savepoint():
+        with suppress(ValueError), tx.savepoint():
             actors.update(tx, replace(ripley(tx), role=Role.OPERATOR))
             assert ripley(tx).role is Role.OPERATOR
             raise ValueError("undone")

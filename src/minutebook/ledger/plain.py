@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from minutebook.model.evidence import Evidence, EvidenceKind
@@ -12,7 +12,22 @@ from minutebook.model.memories import Importance, Memory, Status, Type
 from minutebook.model.scopes import Scope, ScopeKind
 from minutebook.model.verdicts import Effect, RuleHit
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False)
+
+
+def _encode(value: Any) -> str:
+    return "".join(_CHUNKS(value, 0))
+
+
+def _chunks() -> Callable[[Any, int], Sequence[str]]:
+    """What the encoder itself makes anew for each value; without its own code in C it is asked each time."""
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return lambda value, _: (_ENCODER.encode(value),)
+    return make(None, _ENCODER.default, json.encoder.encode_basestring, None, ":", ",", False, False, True)
+
+
+_CHUNKS = _chunks()
 
 
 def dump(value: Any) -> str:

@@ -130,6 +130,7 @@ def _scrub_beside(tx: Tx, project: str | None, table: str, columns: tuple[str, .
                 if row[column] is not None and unsaid(row[column], said) != row[column]
             }
             if changed:
+                tx.forget()  # what is remembered of a row holds its words
                 tx.run(
                     f"""UPDATE {table} SET {", ".join(f"{name} = :{name}" for name in changed)}
                          WHERE {" AND ".join(f"{name} = :key_{name}" for name in key)}""",

@@ -430,18 +430,19 @@ def _runs() -> re.Pattern[str]:
     return re.compile(f"([{_UNSPACED}]+)|[^{_UNSPACED}]+")
 
 
-def words(text: str) -> list[str]:
+@functools.lru_cache(maxsize=64)
+def words(text: str) -> tuple[str, ...]:
     """The folded words of a text; where a script has no spaces, its pairs of characters."""
     claim = fold_claim(text)
     tokens = claim.split()
     if claim.isascii():
-        return tokens
+        return tuple(tokens)
     found: list[str] = []
     for token in tokens:
         for run in _runs().finditer(token):
             pairs = run[1] if run[1] and len(run[1]) > 1 else ""
             found.extend([pairs[i : i + 2] for i in range(len(pairs) - 1)] if pairs else [run[0]])
-    return found
+    return tuple(found)
 
 
 #: Words that are kept with what was found of them, and the longest that are: what is longer comes once.

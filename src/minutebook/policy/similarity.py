@@ -12,6 +12,7 @@ import re
 import zlib
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
 
 from minutebook.model.text import PerWord, fold_claim, words
@@ -43,7 +44,7 @@ def sketch(text: str) -> tuple[int, ...]:
     return tuple(_band(index, bins[index * _ROWS : index * _ROWS + _ROWS]) for index in range(BANDS))
 
 
-def _hashes(found: list[str]) -> list[int]:
+def _hashes(found: Sequence[str]) -> list[int]:
     """A number for each distinct word, in order. Pairs of words are for the measure, which tells order apart."""
     return sorted(map(_HASHES.__getitem__, set(found)))
 
@@ -264,7 +265,7 @@ def _counted(pattern: re.Pattern[str], text: str) -> Counter[str]:
     return Counter() if text.isascii() else Counter(pattern.findall(text.casefold()))
 
 
-def _numbers(found: list[str]) -> set[str]:
+def _numbers(found: Sequence[str]) -> set[str]:
     """Numbers with their units and comparisons, versions, days, months, and numbers that are spelled out."""
     numbers: set[str] = set()
     for place, word in enumerate(found):
@@ -280,7 +281,7 @@ def _numbers(found: list[str]) -> set[str]:
     return numbers
 
 
-def _negated(found: list[str]) -> Counter[str]:
+def _negated(found: Sequence[str]) -> Counter[str]:
     """What each negation is about: the next word that says something."""
     about: Counter[str] = Counter()
     for place, word in enumerate(found):
@@ -290,7 +291,7 @@ def _negated(found: list[str]) -> Counter[str]:
     return about
 
 
-def _next_said(found: list[str], place: int) -> str:
+def _next_said(found: Sequence[str], place: int) -> str:
     for word in found[place + 1 : place + 5]:
         if word not in _SKIPPED and word not in _NEGATIONS:
             return _stem(word)
@@ -302,7 +303,7 @@ def _stem(word: str) -> str:
     return _ENDING.sub("", word) or word
 
 
-def _opposed(ours: list[str], theirs: list[str]) -> bool:
+def _opposed(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     we, they = set(ours), set(theirs)
     for one, other in _SIDES:
         if not (we | they) & one or not (we | they) & other:
@@ -321,7 +322,7 @@ def _only(found: set[str], wanted: frozenset[str], unwanted: frozenset[str]) -> 
     return bool(found & wanted) and not found & unwanted
 
 
-def _said_of(found: list[str], side: frozenset[str]) -> set[str]:
+def _said_of(found: Sequence[str], side: frozenset[str]) -> set[str]:
     return {_next_said(found, place) for place, word in enumerate(found) if word in side} - {""}
 
 
@@ -330,7 +331,7 @@ def _denied(found: set[str], others: set[str]) -> bool:
     return any(len(word) > 3 and prefix + word in others for word in found for prefix in _DENIALS)
 
 
-def _turned(ours: list[str], theirs: list[str]) -> bool:
+def _turned(ours: Sequence[str], theirs: Sequence[str]) -> bool:
     """Whether the sides of a choice changed places: "A instead of B" against "B instead of A"."""
 
     we, they = _said_of(ours, _TURNS), _said_of(theirs, _TURNS)

@@ -7,6 +7,7 @@ terms of a text as one line, the title's before a bar; how often a term is in it
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from minutebook.model.memories import Memory, Type
@@ -111,7 +112,7 @@ def _identifiers(text: str) -> list[str]:
     return found
 
 
-def _dates(text: str, said: list[str]) -> list[str]:
+def _dates(text: str, said: Sequence[str]) -> list[str]:
     """Every date that the text names, as `20230508` and its month as `202305`, however it was written."""
     found: list[str] = []
     if "-" in text:
