@@ -33,7 +33,7 @@ def _of(dialect: Dialect) -> Callable[[bytes], bool]:
     def read(data: bytes) -> bool:
         parsed = parse(PATHS[dialect], data, dialect=dialect, team=("ripley",))
         check_spans(parsed, data)
-        return bool(parsed.entries)
+        return bool(parsed.entries or parsed.focus)
 
     return read
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from minutebook.files import desk as desks
+from minutebook.files import note_pass
 from minutebook.files.drop_box_taking import DropBoxPart
 from minutebook.files.notes import NotesPart
 from minutebook.model.errors import MinutebookError
@@ -106,6 +108,25 @@ def test_two_that_read_the_same_files_at_once_do_nothing_twice(house: House, des
     ops = {row["op"]: row["n"] for row in house.rows("SELECT op, count(*) AS n FROM verdicts GROUP BY op")}
     assert ops == {"add": 12, "hold": 12}
     assert desk.lines() == {}
+
+
+def test_a_note_that_another_process_takes_in_while_we_look_is_in_step(
+    house: House, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.write(f"{MEMORY}/late.md", NOTE.format(title="Late", type="learning", number=1))
+    other, take = Desk(house, desk.root), note_pass.take
+
+    def after_the_other(*args: Any) -> None:
+        monkeypatch.setattr(note_pass, "take", take)
+        other.settle()
+        take(*args)
+
+    monkeypatch.setattr(note_pass, "take", after_the_other)
+    desk.settle()
+    assert desk.lines() == other.lines() == {}
+    assert len(house.mother(memories.list_).items) == 1
+    assert house.rows("SELECT count(*) AS n FROM verdicts") == [{"n": 1}]
+    assert desk.names() == ["MEMORY.md", "late.md"]
 
 
 # --- separation of duties ----------------------------------------------------------------------------------------

@@ -8,8 +8,10 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import pytest
+import watchfiles
 
 from minutebook.engine.engine import Engine
 from minutebook.files import desk as desks
@@ -71,6 +73,14 @@ def service(house: House, desk: Desk) -> Iterator[Service]:
     running.engine.stop()
 
 
+def poll(holds: Callable[[], bool]) -> None:
+    """Wait for what no commit tells."""
+    ended = monotonic() + SOON
+    while not holds():
+        assert monotonic() < ended, "it never came to pass"
+        threading.Event().wait(0.01)
+
+
 def says(house: House, words: str) -> Callable[[], bool]:
     return lambda: house.mother(memories.show, ref="one").memory.content == words
 
@@ -104,6 +114,30 @@ def test_what_was_edited_while_nobody_served_is_found_at_the_start(house: House,
     service.engine.start()
     service.until(says(house, "It is uno."))
     service.engine.stop()
+
+
+def test_what_was_edited_while_the_watch_was_being_set_up_is_found_when_it_stands(
+    house: House, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edited, watch = threading.Event(), watchfiles.watch
+
+    def late(*folders: str, **options: Any) -> Iterator[Any]:
+        assert edited.wait(SOON)
+        yield from watch(*folders, **options)
+
+    monkeypatch.setattr(watchfiles, "watch", late)
+    running = Service(house, desk)
+    running.engine.start()
+    try:
+        # The first look at all files is over, and the next one is half a minute away.
+        place = desk.place
+        poll(lambda: running.watcher._due.get(place, 0.0) > monotonic() + 5)
+        desk.edit(ONE, "It is one.", "It is uno.")
+        edited.set()
+        running.until(says(house, "It is uno."))
+    finally:
+        edited.set()
+        running.engine.stop()
 
 
 def test_files_are_looked_at_now_and_then_where_nothing_can_be_watched(

@@ -63,6 +63,10 @@ def _new(work: Pass, saved: Saved) -> None:
         work.done.append(note_taking.add(work.desk, saved, slug))
         return
     other = work.row_of(memory.id)
+    if other is not None and other.path == saved.path:
+        # Another process took it in since we looked.
+        _changed(work, saved, other, memory)
+        return
     if other is not None and work.root.look(other.path) is not None:
         why = f"The note of that name is {other.path.rpartition('/')[2]}."
         work.put(work.desk.reading(saved, FileState.REFUSED, why=why, advice="give the file another name"))
@@ -141,7 +145,7 @@ def _changed(work: Pass, saved: Saved, row: WrittenFile | None, memory: Memory |
     """A file that is not as it was: who moved, and what follows."""
     place, reading = work.desk.place, work.readings.get(saved.path)
     saved = replace(saved, before=reading)
-    line = None if memory is None else work.lines.get(memory.id)
+    line = None if memory is None else work.line_of(memory.id)
     stands = memory is not None and line is not None and memory.status is Status.ACTIVE
     if memory is not None and stands and saved.note.type is not memory.type:
         told = f"The type is {memory.type}; a note of another type is another note."

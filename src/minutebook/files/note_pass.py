@@ -238,6 +238,13 @@ class Pass:
             found = manifest.of_refs(tx, place.host, place.root, [memory])
         return next((row for row in found if row.kind is FileKind.NOTE), None)
 
+    def line_of(self, memory: str) -> Line | None:
+        """A memory as it is shown; one that was added since the pass began too."""
+        if memory not in self.lines:
+            with self.desk.means.database.read() as tx:
+                self.lines |= {line.id: line for line in notes.of_ids(tx, self.desk.place.project, [memory])}
+        return self.lines.get(memory)
+
     def put(self, reading: Reading) -> None:
         self.readings[reading.path] = reading
         self.desk.means.database.write(self.desk.place.project, lambda tx: readings.put(tx, reading))

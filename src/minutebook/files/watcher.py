@@ -31,8 +31,6 @@ _BREATH = 0.1
 _RESCAN, _RESCAN_ALONE = 30.0, 2.0
 #: Seconds that a letter must have rested before it is taken.
 _REST = 1.0
-#: Seconds after which files are looked at again that changed while the watch was being set up.
-_SETTLING = 0.5
 #: Seconds after a workspace could not be served; twice as long each time, up to the last.
 _FIRST, _LAST = 1.0, 60.0
 #: Folders that are watched at most; of the rest, files are only looked at now and then.
@@ -54,10 +52,11 @@ class Watcher:
         self._letters = next(part for part in desk.others if isinstance(part, DropBoxPart))
         self._notes = next(part for part in desk.others if isinstance(part, NotesPart))
         self._wake: Callable[[], None] = lambda: None
-        self._watch = Watch(self._changed)
+        self._watch = Watch(self._changed, self._begun)
         self._lock = threading.Lock()
-        #: paths that the watch told of since the last pass
+        #: paths that the watch told of since the last pass, and whether it was set up since then
         self._told: set[str] = set()
+        self._fresh = False
         self._next = 0.0
         #: when the files of a place are to be looked at in any case
         self._due: dict[Place, float] = {}
@@ -74,11 +73,11 @@ class Watcher:
         self._next = now + _BREATH
         with self._means.database.read() as tx:
             known = [*places(tx, self._desk.host), *self._home()]
-        if self._watch.aim(self._folders(known)):
+        self._watch.aim(self._folders(known))
+        told, fresh = self._heard()
+        if fresh:
             # What happened before the watch stood, nobody told us.
-            for place in known:
-                self._due[place] = min(self._due.get(place, 0.0), now + _SETTLING)
-        told = self._heard()
+            self._due |= dict.fromkeys(known, 0.0)
         pauses = [_RESCAN]
         for place in known:
             if ending.is_set():
@@ -108,10 +107,17 @@ class Watcher:
                 self._told |= concerning
             self._wake()
 
-    def _heard(self) -> set[str]:
+    def _begun(self) -> None:
+        """Called by the watch when it stands."""
+        with self._lock:
+            self._fresh = True
+        self._wake()
+
+    def _heard(self) -> tuple[set[str], bool]:
         with self._lock:
             told, self._told = self._told, set()
-        return told
+            fresh, self._fresh = self._fresh, False
+        return told, fresh
 
     def _serve(self, place: Place, told: set[str]) -> float:
         """One pass over a place; the seconds after which it wants another."""

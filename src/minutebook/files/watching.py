@@ -15,10 +15,15 @@ log = logging.getLogger("minutebook.watching")
 
 
 class Watch:
-    """Watches folders, each for itself, on a thread of its own. `tell` is called there with paths that changed."""
+    """Watches folders, each for itself, on a thread of its own.
 
-    def __init__(self, tell: Callable[[set[str]], None]) -> None:
+    There `tell` is called with paths that changed, and `begun` once the folders are watched: what happened in them
+    before that, nobody tells.
+    """
+
+    def __init__(self, tell: Callable[[set[str]], None], begun: Callable[[], None]) -> None:
         self._tell = tell
+        self._begun = begun
         self._folders: frozenset[str] = frozenset()
         self._thread: threading.Thread | None = None
         self._stop = threading.Event()
@@ -26,12 +31,12 @@ class Watch:
         self.fault = ""
         self._complained = False
 
-    def aim(self, folders: Iterable[str]) -> bool:
-        """Watch just these folders; whether that is something new, so that changes may have been missed."""
+    def aim(self, folders: Iterable[str]) -> None:
+        """Watch just these folders."""
         wanted = frozenset(folders)
         alive = self._thread is not None and self._thread.is_alive()
         if wanted == self._folders and (alive or not wanted):
-            return False
+            return
         self.close()
         self._folders, self._stop, self.fault = wanted, threading.Event(), ""
         if wanted:
@@ -39,7 +44,6 @@ class Watch:
                 target=self._run, args=(wanted, self._stop), name="minutebook-watch", daemon=True
             )
             self._thread.start()
-        return True
 
     @property
     def works(self) -> bool:
@@ -62,7 +66,7 @@ class Watch:
                 watch_filter=None,
                 debounce=_HELD_BACK,
                 step=_QUIET,
-                stop_event=stop,
+                stop_event=_Ending(stop, self._begun),
                 recursive=False,
                 raise_interrupt=False,
                 ignore_permission_denied=True,
@@ -73,3 +77,18 @@ class Watch:
             if not self._complained:
                 log.warning("files are not watched, only looked at now and then: %s", type(error).__name__)
             self.fault, self._complained = str(error) or type(error).__name__, True
+
+
+class _Ending:
+    """The event that ends a watch. It is first asked for when the watch stands, and says so."""
+
+    def __init__(self, stop: threading.Event, begun: Callable[[], None]) -> None:
+        self._stop = stop
+        self._begun = begun
+        self._asked = False
+
+    def is_set(self) -> bool:
+        if not self._asked:
+            self._asked = True
+            self._begun()
+        return self._stop.is_set()
