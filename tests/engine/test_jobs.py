@@ -168,6 +168,20 @@ def test_a_poison_job_dies_alone(house: House, clock: Clock) -> None:
     assert {job_of(house, id).state for id in good} == {JobState.DONE}
 
 
+def test_one_whose_failure_cannot_even_be_told_dies_alone_too(house: House, clock: Clock) -> None:
+    def troubled(tx: Tx, job: Job, _trouble: Trouble, now: str) -> None:
+        tx.run("UPDATE jobs SET finished_at = :now WHERE id = :id", now=now, id=job.id)
+        raise KeyError("capture")
+
+    poison, good = ask(house, "poison"), ask(house)
+    at_work = worker(house, Kind("count", counting), Kind("poison", failing(), troubled=troubled))
+    for _ in range(4):
+        step(at_work)
+        clock.advance(seconds=100)
+    assert (job_of(house, poison).state, job_of(house, poison).fault) == (JobState.DEAD, "no")
+    assert job_of(house, good).state is JobState.DONE
+
+
 def test_one_that_ends_its_worker_each_time_is_given_up_and_lets_the_others_pass(
     house: House, clock: Clock
 ) -> None:

@@ -27,8 +27,8 @@ from minutebook.policy.extraction.extract import Extraction, Finding, extract
 
 #: Who proposes what a person captured: not that person, who may want to accept it.
 EXTRACTOR = "extractor"
-#: Findings that share a transaction: few, so that nobody's write waits long behind them.
-_AT_ONCE = 20
+#: Findings that share a transaction: few, so that nobody's write waits long behind them (measured: bench/engine.py).
+_AT_ONCE = 4
 #: Texts of its own that a run is compared with, and from which share of the same words on a finding is one of them.
 _OWN = 500
 _SAME = 0.8

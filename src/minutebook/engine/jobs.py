@@ -19,6 +19,7 @@ from minutebook.engine.schedule import Schedule
 from minutebook.ledger import jobs, projects
 from minutebook.ledger.database import Database, Tx
 from minutebook.model.actors import Actor, Origin
+from minutebook.model.errors import Kind as ErrorKind
 from minutebook.model.errors import MinutebookError
 from minutebook.model.jobs import Job
 from minutebook.model.scopes import GLOBAL
@@ -277,7 +278,22 @@ class JobWorker:
     def _tell(self, tx: Tx, job: Job, trouble: Trouble, now: str) -> None:
         troubled = self._kinds[job.kind].troubled
         if troubled is not None:
-            troubled(tx, job, trouble, now)
+            try:
+                with tx.savepoint():
+                    troubled(tx, job, trouble, now)
+            except Exception as error:
+                if isinstance(error, MinutebookError) and error.kind in (
+                    ErrorKind.UNAVAILABLE,
+                    ErrorKind.INTERNAL,
+                ):
+                    raise
+                # Its end is recorded all the same: else this worker would do nothing but try to.
+                log.error(
+                    "what %s of kind %s is about could not be told of its failure: %s",
+                    job.id,
+                    job.kind,
+                    _said(error),
+                )
         if trouble.dead:
             schedule.ask_again(tx, job, new_id=self._world.ids.new, now=now)
 
