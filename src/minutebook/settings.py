@@ -217,6 +217,11 @@ class Settings:
     consolidation_recalls: int = _setting(
         _LIMITS.consolidation_recalls, "MINUTEBOOK_CONSOLIDATION_RECALLS", "how often that is"
     )
+    consolidation_score: float = _setting(
+        _LIMITS.consolidation_score,
+        "MINUTEBOOK_CONSOLIDATION_SCORE",
+        "and how much that must be worth, 0 to 1: by number, and by how lately it was recalled and written",
+    )
     consolidation_suggestions: int = _setting(
         _LIMITS.consolidation_suggestions,
         "MINUTEBOOK_CONSOLIDATION_SUGGESTIONS",
@@ -328,6 +333,7 @@ class Settings:
             consolidation_runs=self.consolidation_runs,
             consolidation_signals=self.consolidation_signals,
             consolidation_recalls=self.consolidation_recalls,
+            consolidation_score=self.consolidation_score,
             consolidation_suggestions=self.consolidation_suggestions,
             consolidation_unused_days=self.consolidation_unused_days,
             promotion_rules=self.promotion_rules,

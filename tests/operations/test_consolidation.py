@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from dataclasses import replace
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -336,15 +338,19 @@ def test_an_audit_counts_what_is_wrong_and_says_what_to_do(house: House, clock: 
         "contradictions": 1, "never used": 2, "boundaries without evidence": 1, "inbox age": 1,
     }  # fmt: skip
     assert report.standing == report.looked == 3
-    assert "1 contradictions" in report.sentence
+    assert "contradictions (1)" in report.sentence
     [month] = report.months
-    assert (month.month, month.added) == ("2026-01", 3)
+    assert (month.month, month.added, month.standing) == ("2026-01", 3, 3)
     page = house.mother(audit.page).text
     assert page.startswith("# Audit of nostromo\n")
     assert "| contradictions | 1 | high |" in page
-    assert "<svg " in page
     assert "+ written" in page
+    drawn = b64decode(page.split("data:image/svg+xml;base64,")[1].split('"')[0]).decode()
+    assert ElementTree.fromstring(drawn).tag.endswith("svg")
     assert code(lambda: house.ripley(audit.audit)) == "not_allowed"
+    house.dallas(consolidation.leave, id=only(run(house), "contradiction").id)
+    left = {check.check: check.count for check in house.mother(audit.audit).checks}
+    assert left["contradictions"] == 0, "what was left as it is needs nobody's attention"
 
 
 def test_an_audit_of_nothing_is_at_ease(house: House) -> None:

@@ -17,7 +17,7 @@ from minutebook.model.consolidation import (
     State,
     Suggestion,
 )
-from minutebook.policy.gates import Seen
+from minutebook.policy.gates import Seen, recall_score
 from minutebook.policy.limits import Limits
 
 
@@ -146,6 +146,7 @@ def last_done(tx: Tx, project: str) -> Consolidation | None:
 
 
 def _run(row: Row) -> Consolidation:
+    counts: dict[str, int] = load(row["counts"])
     return Consolidation(
         id=row["id"],
         state=RunState(row["state"]),
@@ -154,7 +155,8 @@ def _run(row: Row) -> Consolidation:
         started_at=row["started_at"],
         finished_at=row["finished_at"],
         looked=row["looked"],
-        counts=load(row["counts"]),
+        suggested=sum(counts.values()),
+        counts=counts,
         beyond=row["beyond"],
         fault=row["error"],
     )
@@ -177,13 +179,7 @@ def seen(tx: Tx, project: str, limits: Limits, now: str) -> Seen:
         now=now,
         last=None if last is None else last.started_at,
         runs=runs_ended(tx, project, since),
-        signals=signals(
-            tx,
-            project,
-            since,
-            recalls=limits.consolidation_recalls,
-            most=max(limits.consolidation_signals, 1) * 10,
-        ),
+        signals=signals(tx, project, since, now, limits),
         running=None if held is None else held["id"],
     )
 
@@ -197,20 +193,35 @@ def runs_ended(tx: Tx, project: str, since: str) -> int:
     return row["n"] if row else 0
 
 
-def signals(tx: Tx, project: str, since: str, *, recalls: int, most: int) -> int:
-    """Memories of a project that were written since, or recalled so often and lately, counted up to `most`."""
-    row = tx.one(
-        """SELECT count(*) AS n FROM (
-               SELECT m.id FROM memories m LEFT JOIN signals s ON s.ref = m.id
-                WHERE m.project_id = :project AND m.status = 'active'
-                  AND (m.updated_at > :since OR (s.recalls >= :recalls AND s.recalled_at > :since))
-                LIMIT :most) AS counted""",
+def signals(tx: Tx, project: str, since: str, now: str, limits: Limits) -> int:
+    """Memories of a project that were written since, or recalled so often and lately that it says something.
+
+    Counted no further than matters: far more than are needed are enough.
+    """
+    most = max(limits.consolidation_signals, 1) * 10
+    written = tx.all(
+        """SELECT id FROM memories WHERE project_id = :project AND status = 'active' AND updated_at > :since
+            LIMIT :most""",
         project=project,
         since=since,
-        recalls=recalls,
         most=most,
     )
-    return row["n"] if row else 0
+    recalled = tx.all(
+        """SELECT s.recalls, s.recalled_at, m.updated_at FROM signals s JOIN memories m ON m.id = s.ref
+            WHERE m.project_id = :project AND m.status = 'active' AND m.updated_at <= :since
+              AND s.recalls >= :recalls AND s.recalled_at > :since
+            ORDER BY s.recalled_at DESC LIMIT :most""",
+        project=project,
+        since=since,
+        recalls=limits.consolidation_recalls,
+        most=most,
+    )
+    worth = sum(
+        recall_score(row["recalls"], row["recalled_at"], row["updated_at"], now, limits)
+        >= limits.consolidation_score
+        for row in recalled
+    )
+    return len(written) + worth
 
 
 # --- suggestions -------------------------------------------------------------------------------------------------
@@ -297,6 +308,14 @@ def of_batch(tx: Tx, consolidation: str) -> list[Suggestion]:
         "SELECT * FROM suggestions WHERE consolidation_id = :batch ORDER BY id", batch=consolidation
     )
     return [_suggestion(row) for row in rows]
+
+
+def left(tx: Tx, project: str) -> frozenset[str]:
+    """The keys of what reviewers left as it is."""
+    rows = tx.all(
+        "SELECT key FROM suggestions WHERE project_id = :project AND state = 'left'", project=project
+    )
+    return frozenset(row["key"] for row in rows)
 
 
 def waiting(tx: Tx, project: str) -> int:

@@ -28,6 +28,8 @@ class Month:
     added: int
     ended: int
     shown: int
+    #: that stand at its end
+    standing: int
 
 
 @dataclass(frozen=True, slots=True)

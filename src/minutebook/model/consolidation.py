@@ -142,7 +142,8 @@ class Consolidation:
     started_at: str
     finished_at: str | None
     looked: int
-    #: suggestions by kind that it left
+    #: suggestions that it left, and the same by their kind
+    suggested: int
     counts: dict[str, int]
     #: what more it noticed than a batch holds
     beyond: int

@@ -63,6 +63,8 @@ class Limits:
     consolidation_signals: int = 5
     #: recalls from which a memory counts as recalled often
     consolidation_recalls: int = 2
+    #: … if it scores so much (policy/gates.py)
+    consolidation_score: float = 0.75
     #: suggestions that one batch holds
     consolidation_suggestions: int = 100
     #: days without use after which a memory is called unused; 0 is never

@@ -18,7 +18,7 @@ TABLES: dict[str, Table] = {
             Column("BY", "started_by", drop=3, most=20),
             Column("STARTED", "started_at", "time"),
             Column("LOOKED AT", "looked", "number"),
-            Column("SUGGESTED", "counts", most=40),
+            Column("SUGGESTED", "suggested", "number"),
             Column("FAULT", "fault", drop=4, most=40),
         ),
         empty="look through the project with: minutebook consolidation run",
@@ -58,6 +58,7 @@ TABLES: dict[str, Table] = {
             Column("WRITTEN", "added", "number"),
             Column("ENDED", "ended", "number"),
             Column("SHOWN", "shown", "number"),
+            Column("STANDING", "standing", "number"),
         )
     ),
 }
