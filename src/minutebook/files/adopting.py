@@ -23,7 +23,7 @@ from minutebook.files.lines import sha256_of
 from minutebook.files.reading import parse
 from minutebook.files.safe import Root
 from minutebook.files.sem import rfc_3339
-from minutebook.model.adoption import Form, Ground, LeftOut, Mark, Piece, Sheet, Survey
+from minutebook.model.adoption import Form, Ground, Mark, NotTaken, Piece, Sheet, Survey
 from minutebook.model.errors import MinutebookError
 from minutebook.policy.screening import Family, Tier, screen
 from minutebook.policy.withholding import credential_lines, without_lines
@@ -78,7 +78,7 @@ def survey(ground: Ground, providers: Providers | None = None) -> Survey:
                     else _imported(importer, candidate.path, found.data)
                 )
             except MinutebookError as error:
-                walk.left_out.append(LeftOut(candidate.path, error.message))
+                walk.left_out.append(NotTaken(candidate.path, error.message))
                 continue
             left -= len(found.data)
             sheets.append(sheet)

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from minutebook.files.entries import Dialect
 from minutebook.files.safe import Named, Root, Sort
-from minutebook.model.adoption import Form, LeftOut
+from minutebook.model.adoption import Form, NotTaken
 from minutebook.model.errors import MinutebookError
 
 #: Folders below the place that are entered, how deep, and files of unknown sort whose head is looked at.
@@ -67,7 +67,7 @@ class Walk:
     named: bool = False
     #: names of files that an importer reads; then only these are taken
     patterns: tuple[str, ...] = ()
-    left_out: list[LeftOut] = field(default_factory=list)
+    left_out: list[NotTaken] = field(default_factory=list)
     _folders: int = 0
     _looked_at: int = 0
     _taken: int = 0
@@ -86,7 +86,7 @@ class Walk:
         for candidate in self._below(place, 0):
             self._taken += 1
             if self._taken > MOST_FILES:
-                self.left_out.append(LeftOut(place or ".", f"there are more than {MOST_FILES:,} files"))
+                self.left_out.append(NotTaken(place or ".", f"there are more than {MOST_FILES:,} files"))
                 return
             yield candidate
 
@@ -101,14 +101,14 @@ class Walk:
     def _below(self, folder: str, depth: int) -> Iterator[Candidate]:
         if self._folders >= MOST_FOLDERS or depth > MOST_DEPTH:
             self.left_out.append(
-                LeftOut(folder or ".", "too many folders, or too deep; name it to have it read")
+                NotTaken(folder or ".", "too many folders, or too deep; name it to have it read")
             )
             return
         self._folders += 1
         try:
             names = self.root.names(folder)
         except MinutebookError as error:
-            self.left_out.append(LeftOut(folder or ".", error.message))
+            self.left_out.append(NotTaken(folder or ".", error.message))
             return
         for named in names or ():
             path = f"{folder}/{named.name}" if folder else named.name
@@ -120,12 +120,14 @@ class Walk:
                 if found is not None:
                     yield found
             elif _team_of(path) is not None or _INSTRUCTIONS.fullmatch(named.name):
-                self.left_out.append(LeftOut(path, _why(named)))
+                self.left_out.append(NotTaken(path, _why(named)))
 
     def _enters(self, path: str, name: str) -> bool:
         if _team_of(path) is not None:
             if name in _RUNTIME:
-                self.left_out.append(LeftOut(path, "it holds no memory: templates, caches, running sessions"))
+                self.left_out.append(
+                    NotTaken(path, "it holds no memory: templates, caches, running sessions")
+                )
                 return False
             return True
         if name.startswith("."):

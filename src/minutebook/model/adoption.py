@@ -111,7 +111,7 @@ class Sheet:
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class NotTaken:
     """A file or folder that was not taken, and why."""
 
     path: str
@@ -126,7 +126,7 @@ class Survey:
     #: whether the root is a workspace of the project, so that a path of it is evidence that can be looked at
     inside: bool
     sheets: tuple[Sheet, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotTaken, ...] = ()
 
 
 # --- what is told -------------------------------------------------------------------------------------
@@ -222,7 +222,7 @@ class Adopted:
     #: all of them, where only some are listed
     uncertain_count: int = 0
     secrets: tuple[Remark, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[NotTaken, ...] = ()
     left_out_count: int = 0
     #: every entry, where that was asked for
     pieces: tuple[PieceLine, ...] = ()

@@ -9,7 +9,7 @@ from minutebook.ledger import adoptions, claims, manifest, memories, sources, to
 from minutebook.ledger.claims import ClaimKeys
 from minutebook.ledger.database import Tx
 from minutebook.ledger.sources import Material
-from minutebook.model.adoption import LeftOut, Piece, Sheet, Survey
+from minutebook.model.adoption import NotTaken, Piece, Sheet, Survey
 from minutebook.model.candidates import Candidate
 from minutebook.model.errors import MinutebookError
 from minutebook.model.evidence import Evidence, EvidenceKind
@@ -108,7 +108,7 @@ def _without_ours(tx: Tx, survey: Survey, project: str) -> Survey:
         sheets=tuple(sheet for sheet in survey.sheets if sheet.path not in ours),
         left_out=(
             *survey.left_out,
-            LeftOut(_several(sorted(ours)), "written by minutebook, or taken in before"),
+            NotTaken(_several(sorted(ours)), "written by minutebook, or taken in before"),
         ),
     )
 

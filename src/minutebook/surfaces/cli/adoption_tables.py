@@ -18,7 +18,7 @@ TABLES: dict[str, Table] = {
         )
     ),
     "Remark": Table((Column("WHERE", "where", "name", most=60), Column("WHAT", "what", "name", most=100))),
-    "LeftOut": Table((Column("PATH", "path", "name", most=60), Column("WHY", "why", "name", most=100))),
+    "NotTaken": Table((Column("PATH", "path", "name", most=60), Column("WHY", "why", "name", most=100))),
     "Stayed": Table((Column("PROPOSAL", "slug", "name", most=60), Column("WHY", "why", "name", most=100))),
     "PieceLine": Table(
         (

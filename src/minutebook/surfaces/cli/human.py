@@ -311,7 +311,8 @@ def _hung(text: str) -> Iterable[RenderableType]:
     """Lines of a text; one that is too long for the screen goes on below where it began, and not at the edge."""
     for line in _text(text).plain.split("\n"):
         bare = line.lstrip(" ")
-        yield Padding(Text(bare), (0, 0, 0, len(line) - len(bare)), expand=False)
+        # A padding around nothing would be no line at all.
+        yield Padding(Text(bare or " "), (0, 0, 0, len(line) - len(bare)), expand=False)
 
 
 def _text(value: Any, *, lines: bool = True) -> Text:
