@@ -32,6 +32,7 @@ from tests.houses import House
 from tests.invariants import state_of, violations
 from tests.operations.asking import code
 
+KEY = "AKIAQ3EGRKQ2NZLHVJ5T"
 TALK = """Ana: Which database do we take?
 Sebas: We decided to use PostgreSQL instead of MySQL for the billing service.
 Ana: Fine with me.
@@ -204,12 +205,31 @@ def test_likely_duplicates_and_contradictions_stand_beside_what_is_proposed(hous
 def test_a_secret_is_refused_and_nothing_of_it_is_kept(house: House) -> None:
     words = TALK + "\nSebas: the key is AKIAQ3EGRKQ2NZLHVJ5T and wJalrXUtnFEMIbK7MDENGbPxRfiCYzK4pLm9QsTd"
     assert code(house.mother, captures.conversation, content=words, consent="both") == "secret"
-    run = house.ripley(runs.start).run.id
-    report = house.ripley(runs.finish, ref=run, transcript=words)
-    assert (report.transcript, report.capture) == (None, None)
-    assert "credential" in report.transcript_note
     assert house.rows("SELECT id FROM sources") == []
     assert house.rows("SELECT id FROM jobs") == []
+
+
+def test_of_a_transcript_the_lines_with_a_secret_are_left_out_and_the_rest_is_read(house: House) -> None:
+    """Nobody can be asked to clean it: some program printed a key."""
+    lines = [
+        json.dumps({"type": role, "message": {"role": role, "content": words}})
+        for role, words in (
+            ("user", "Never call the production API from tests."),
+            ("user", [{"type": "tool_result", "content": f"AWS_ACCESS_KEY_ID={KEY}"}]),
+            ("user", "Always squash before merging into the main branch."),
+        )
+    ]
+    run = house.ripley(runs.start).run.id
+    report = house.ripley(runs.finish, ref=run, transcript="\n".join(lines))
+    assert report.transcript_note == "1 lines of it hold what looks like a credential; these were not kept."
+    assert report.transcript is not None
+    kept = house.ripley(sources.show, ref=report.transcript).text.split("\n")
+    assert kept == [lines[0], "[withheld]", lines[2]]
+    work(house)
+    shown = house.ripley(captures.show, ref=report.capture)
+    assert [(piece.type, piece.span) for piece in shown.pieces] == [("process", "1-1"), ("process", "3-3")]
+    for row in house.rows("SELECT content FROM sources"):
+        assert KEY not in row["content"]
 
 
 def test_a_conversation_needs_consent(house: House) -> None:

@@ -535,13 +535,14 @@ def test_a_full_summary_or_no_session_is_said_and_ends_the_run_all_the_same(hous
 
 def test_a_transcript_is_kept_once_as_a_source_of_the_run(house: House) -> None:
     first, _ = begin(house, task="ask")
-    report = house.ripley(runs.finish, ref=first, transcript="Ripley: is it so?\r\nAsh: it is.")
+    said = "Ripley: is it so?\r\nAsh: it is."  # kept as it came
+    report = house.ripley(runs.finish, ref=first, transcript=said)
     second, _ = begin(house)
-    again = house.ripley(runs.finish, ref=second, transcript="Ripley: is it so?\nAsh: it is.")
+    again = house.ripley(runs.finish, ref=second, transcript=said)
     assert report.transcript == again.transcript
     (row,) = house.rows("SELECT kind, title, content, run_id, size FROM sources")
     assert row == {
-        "kind": "run", "title": "ask", "content": "Ripley: is it so?\nAsh: it is.", "run_id": first, "size": 29,
+        "kind": "run", "title": "ask", "content": said, "run_id": first, "size": 30,
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from minutebook.model.scopes import Scope
 from minutebook.model.text import plain
 from minutebook.model.verdicts import Op, RuleHit
 from minutebook.policy import secrets
+from minutebook.policy.withholding import WITHHELD, credential_lines, without_lines
 
 #: The kind of job that turns a source into proposals.
 EXTRACT = "extract"
@@ -35,9 +36,11 @@ _TOLD = {
 class Screened(str):
     """A text that was looked through for credentials before any transaction began: that takes its time."""
 
-    __slots__ = ("refused",)
+    __slots__ = ("refused", "withheld")
     #: the name of the rule that it is refused by; None where nothing was found
     refused: str | None
+    #: lines in whose place a mark stands, because each held a credential
+    withheld: int
 
 
 def screened(text: str) -> Screened:
@@ -45,7 +48,23 @@ def screened(text: str) -> Screened:
     found = Screened(text)
     refusing, _ = secrets.look(plain(text))
     found.refused = refusing[0] if refusing else None
+    found.withheld = 0
     return found
+
+
+def without_credentials(text: str) -> Screened:
+    """A text with a mark in the place of each line that holds a credential.
+
+    For what nobody can be asked to clean: a transcript in which some program printed a key. Where a credential cannot
+    be told from the rest, it is refused as it is.
+    """
+    found = screened(text)
+    lines = credential_lines(text) if found.refused is not None else {}
+    kept = Screened(without_lines(text, lines or ()))
+    if not lines or not kept.replace(WITHHELD, "").strip():
+        return found
+    kept.refused, kept.withheld = None, len(lines)
+    return kept
 
 
 def refused_by(text: str) -> str | None:

@@ -247,12 +247,15 @@ def _short(text: str, most: int) -> str:
 
 
 def _keep(call: Call, run: Run, transcript: str | None) -> tuple[Receipt | None, str]:
-    """Capture the transcript, unless it holds a secret: nothing of one is kept anywhere."""
-    if transcript is None or not transcript.strip():
+    """Capture the transcript, without lines that hold a secret: nothing of one is kept anywhere."""
+    if transcript is None:
         return None, ""
+    if not transcript.strip():
+        return None, "There was nothing in the transcript."
     rule = capture.refused_by(transcript)
     if rule is not None:
         return None, f"The transcript was not kept: it holds what looks like a credential ({rule})."
+    withheld = transcript.withheld if isinstance(transcript, capture.Screened) else 0
     material = sources.Material(
         project=run.project,
         kind="run",
@@ -267,4 +270,6 @@ def _keep(call: Call, run: Run, transcript: str | None) -> tuple[Receipt | None,
         if error.code != "erased":
             raise
         return None, f"The transcript was not kept: {error.message}"
+    if withheld:
+        return receipt, f"{withheld} lines of it hold what looks like a credential; these were not kept."
     return receipt, ""

@@ -9,7 +9,7 @@ from annotated_types import MaxLen
 
 from minutebook.call import Call
 from minutebook.controller import scribe
-from minutebook.controller.capture import screened
+from minutebook.controller.capture import without_credentials
 from minutebook.controller.write import check_no_secret
 from minutebook.ledger import actors, sessions
 from minutebook.ledger import runs as kept
@@ -58,7 +58,7 @@ Transcript = Annotated[
     LongText(),
     Help("what was said in the run; kept as a source and read for what is worth keeping, @file reads a file"),
     MaxLen(8_388_608),
-    Check(lambda text: screened(storable(text))),
+    Check(lambda text: without_credentials(storable(text))),
 ]
 
 #: Children that are named when a run is shown.
