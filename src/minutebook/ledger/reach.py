@@ -157,6 +157,7 @@ _THIS_WAY = """project_id = :project AND other_id = :other AND memory_id = :memo
 
 def open_(tx: Tx, id: str, way: Way, slug: str, act: Act) -> bool:
     """Let a project read; False when it may already. `slug` is what the other project is called."""
+    tx.forget()
     return bool(
         tx.run(
             """INSERT INTO reaches (id, project_id, other_id, other_slug, memory_id, from_id, relation,
@@ -175,6 +176,7 @@ def open_(tx: Tx, id: str, way: Way, slug: str, act: Act) -> bool:
 
 def close(tx: Tx, way: Way, act: Act) -> bool:
     """Let it read no more, also when the other project comes back; False when it may not anyway."""
+    tx.forget()
     ended = tx.run(
         f"""UPDATE reaches SET ended_by = :by, ended_at = :at, ended_seq = :seq
              WHERE {_THIS_WAY} AND ended_seq IS NULL""",
@@ -226,6 +228,7 @@ def count(tx: Tx, project: str) -> int:
 
 def pause(tx: Tx, other: str, act: Act) -> None:
     """End every link to a project that is put away, to be taken up again when it comes back."""
+    tx.forget()
     tx.run(
         """UPDATE reaches SET ended_by = :by, ended_at = :at, ended_seq = :seq, paused_at = :at
             WHERE other_id = :other AND ended_seq IS NULL""",
@@ -238,6 +241,7 @@ def pause(tx: Tx, other: str, act: Act) -> None:
 
 def resume(tx: Tx, other: str, slug: str, act: Act, new_id: Callable[[], str]) -> None:
     """Take up the links to a project that came back."""
+    tx.forget()
     rows = tx.all("SELECT * FROM reaches WHERE other_id = :other AND paused_at IS NOT NULL", other=other)
     _begin_anew(tx, rows, slug, act, new_id)
     tx.run("UPDATE reaches SET paused_at = NULL WHERE other_id = :other", other=other)
@@ -248,6 +252,7 @@ def rename(tx: Tx, other: str, slug: str, act: Act, new_id: Callable[[], str]) -
     rows = tx.all("SELECT * FROM reaches WHERE other_id = :other AND ended_seq IS NULL", other=other)
     if not rows:
         return
+    tx.forget()
     tx.run(
         """UPDATE reaches SET ended_by = :by, ended_at = :at, ended_seq = :seq
             WHERE other_id = :other AND ended_seq IS NULL""",

@@ -32,7 +32,11 @@ def linked_memory(call: Call, ref: str, as_of: str | None = None) -> Linked | No
     if not project and not is_ulid(ref.upper()):
         return None
     seq = None if as_of is None else seq_of(call, as_of)
-    linked = reach.of(call.tx, call.project.id, seq)
+    if seq is None:
+        here = call.project.id
+        linked = call.tx.remember(("reach", here), lambda: reach.of(call.tx, here))
+    else:
+        linked = reach.of(call.tx, call.project.id, seq)
     if not linked:
         return None
     if not project:

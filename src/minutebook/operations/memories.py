@@ -10,7 +10,6 @@ from annotated_types import Ge, MaxLen
 
 from minutebook.call import Call, LongCall
 from minutebook.controller import across, change
-from minutebook.controller import erase as erasing
 from minutebook.controller.write import write as judged
 from minutebook.ledger import links as relations
 from minutebook.ledger import listings, past, reach, revisions, snapshots
@@ -175,10 +174,11 @@ def view_then(memory: Memory, project: str | None = None) -> MemoryView:
 
 def view_of(call: Call, memory: Memory) -> MemoryView:
     found = relations.of(call.tx, memory.id)
+    disputed = any(link.relation is Relation.CONTRADICTS for link in found)
     unseen = kept.unseen(call.tx, [end for link in found for end in (link.from_id, link.to_id)], call.reader)
     unseen -= reach.seen_of(call.tx, unseen, call.reader)
     found = [link for link in found if link.from_id not in unseen and link.to_id not in unseen]
-    contested = listings.contested(call.tx, memory.id)
+    contested = disputed and listings.contested(call.tx, memory.id)
     return MemoryView(
         memory=memory,
         standing="contradicted" if contested else memory.status,
@@ -512,6 +512,8 @@ def erase(call: LongCall, ref: Ref, reason: Reason) -> Outcome:
     Example:
         minutebook memories erase customer-list "personal data"
     """
+    from minutebook.controller import erase as erasing  # few commands erase, and it takes long to import
+
     return erasing.erase_for_good(
         call,
         lambda inside: erasing.erase_memory(

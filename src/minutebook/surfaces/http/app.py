@@ -43,7 +43,7 @@ from minutebook.surfaces.http.exchange import (
 )
 from minutebook.surfaces.http.following import Follower, Following
 from minutebook.surfaces.http.guarding import Guard
-from minutebook.surfaces.http.lately import Lately
+from minutebook.surfaces.http.lately import Lately, who_asks
 from minutebook.surfaces.http.pages import Fixed, Pages, asked_for_password
 from minutebook.surfaces.http.routes import Route, Routes, wrong_method
 from minutebook.surfaces.http.snapshots import Snapshots
@@ -131,7 +131,8 @@ class Door:
         self, route: Route, item: dict[str, str], request: Request, seen: Observation
     ) -> Answer | None:
         """A read of a few rows, here and now; None where it would have to be waited for."""
-        given = self._lately.find(request)
+        who = who_asks(request)
+        given = self._lately.find(request, who)
         if given is not None:
             seen.asked_by(given.asker, request.header(b"user-agent") or "")
             return given.answer
@@ -139,9 +140,11 @@ class Door:
         snapshot = self._snapshots.now()
         if snapshot is None:
             return None
-        answer = self._carry_out(route, item, request, seen, snapshot)
+        known = self._snapshots.askers.get(who)
+        answer = self._carry_out(route, item, request, seen, snapshot, known)
         if seen.asker is not None:
-            self._lately.keep(request, answer, seen.asker, commits)
+            self._snapshots.askers[who] = seen.asker
+            self._lately.keep(request, who, answer, seen.asker, commits)
         return answer
 
     async def _page(self, page: Fixed, request: Request, seen: Observation) -> Answer | Follower:
@@ -184,9 +187,13 @@ class Door:
         request: Request,
         seen: Observation,
         within: Tx | None = None,
+        known: Asker | None = None,
     ) -> Answer:
-        """Everything from the credential to the bytes, in one thread or within one snapshot."""
-        arguments, terms = self._prepare(route, item, request, seen, within)
+        """Everything from the credential to the bytes, in one thread or within one snapshot.
+
+        `known` is who asks, where that was proved in the same snapshot.
+        """
+        arguments, terms = self._prepare(route, item, request, seen, within, known)
         value = self._reach.service.invoke(route.operation, arguments, watch=seen, within=within, **terms)
         return answer_for(route, request, arguments, value)
 
@@ -197,10 +204,11 @@ class Door:
         request: Request,
         seen: Observation,
         within: Tx | None = None,
+        known: Asker | None = None,
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """The arguments of a call and its terms: who asks, with which key, on which condition."""
         operation = route.operation
-        asker = self._prove(request, seen, within)
+        asker = self._prove(request, seen, within, known=known)
         authorise(asker.actor, operation)  # who may not ask is told nothing about the question
         arguments = reading.arguments_of(operation, request, item)
         local = request.peer is not None
@@ -212,9 +220,15 @@ class Door:
         return arguments, terms
 
     def _prove(
-        self, request: Request, seen: Observation, within: Tx | None = None, *, browser: bool = False
+        self,
+        request: Request,
+        seen: Observation,
+        within: Tx | None = None,
+        *,
+        known: Asker | None = None,
+        browser: bool = False,
     ) -> Asker:
-        asker = asker_of(self._reach.doorkeeper, request, within, browser=browser)
+        asker = known or asker_of(self._reach.doorkeeper, request, within, browser=browser)
         seen.asked_by(asker, request.header(b"user-agent") or "")
         return asker
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 from minutebook.model.errors import Kind, MinutebookError
@@ -71,8 +73,19 @@ class Answer:
 
 def _plainer(value: Any) -> Any:
     """One step towards plain data. The encoder itself goes on from there, which halves the time."""
-    names = field_names(type(value))
-    return to_plain(value) if names is None else {name: getattr(value, name) for name in names}
+    taken = _fields_of(type(value))
+    return to_plain(value) if taken is None else dict(zip(taken[0], taken[1](value), strict=True))
+
+
+@cache
+def _fields_of(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]] | None:
+    """The names of a record's fields, and what takes them all at once; None for a type that is no record."""
+    names = field_names(kind)
+    if names is None:
+        return None
+    if len(names) < 2:  # attrgetter gives one field alone, and takes none
+        return names, lambda value: tuple(getattr(value, name) for name in names)
+    return names, attrgetter(*names)
 
 
 _ENCODER = json.JSONEncoder(

@@ -10,6 +10,8 @@ import asyncio
 from contextlib import AbstractContextManager
 
 from minutebook.ledger.database import Database, Tx
+from minutebook.surfaces.asking import Asker
+from minutebook.surfaces.http.lately import Who
 
 #: Seconds that a snapshot is kept at most: an open one keeps SQLite from emptying its log.
 _KEPT = 0.02
@@ -23,6 +25,8 @@ class Snapshots:
         self._open: AbstractContextManager[Tx] | None = None
         self._tx: Tx | None = None
         self._commits = -1
+        #: who proved to be asking, as this snapshot has it
+        self.askers: dict[Who, Asker] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def now(self) -> Tx | None:
@@ -46,6 +50,7 @@ class Snapshots:
     def end(self) -> None:
         """Let go of the snapshot."""
         snapshot, self._open, self._tx = self._open, None, None
+        self.askers.clear()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
