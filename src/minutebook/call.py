@@ -5,24 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from minutebook.ledger.database import Database, Tx
 from minutebook.ledger.visibility import Reader
 from minutebook.model.actors import Actor, Origin, Role
-from minutebook.model.adoption import Ground, Survey
-from minutebook.model.asking import Answer, Question
-from minutebook.model.context import EvidenceState
 from minutebook.model.errors import MinutebookError
 from minutebook.model.evidence import Evidence
-from minutebook.model.files import FilesStatus, Synced, Wish
 from minutebook.model.ids import Ids
-from minutebook.model.meaning import Near, Space
 from minutebook.model.projects import Project
-from minutebook.model.providers import Declared, Kind, Pulse
-from minutebook.model.search import Trace
-from minutebook.model.system import Mirror, Presence
 from minutebook.policy.limits import Limits
+
+if TYPE_CHECKING:
+    # What few calls have to do with: a command must not pay for importing it.
+    from minutebook.model.adoption import Ground, Survey
+    from minutebook.model.asking import Answer, Question
+    from minutebook.model.context import EvidenceState
+    from minutebook.model.files import FilesStatus, Synced, Wish
+    from minutebook.model.meaning import Near, Space
+    from minutebook.model.providers import Declared, Kind, Pulse
+    from minutebook.model.search import Trace
+    from minutebook.model.system import Mirror, Presence
 
 
 class Preview(Exception):
@@ -65,9 +68,11 @@ class Nobody:
     """The witness where no workspace is known."""
 
     def state(self, evidence: Evidence) -> EvidenceState:
-        return EvidenceState.UNVERIFIABLE
+        return self.why(evidence)[0]
 
     def why(self, evidence: Evidence) -> tuple[EvidenceState, str]:
+        from minutebook.model.context import EvidenceState
+
         return EvidenceState.UNVERIFIABLE, "no workspace of the project is known here"
 
     def digest(self, evidence: Evidence) -> str | None:
@@ -98,15 +103,23 @@ class NoFiles:
     """Where nobody keeps files: a program that embeds the ledger, a test."""
 
     def status(self, call: LongCall, *, every: bool = False) -> FilesStatus:
+        from minutebook.model.files import FilesStatus
+
         return FilesStatus("no files are kept here")
 
     def sync(self, call: LongCall, wish: Wish) -> Synced:
+        from minutebook.model.files import Synced
+
         return Synced("no files are kept here", (), self.status(call))
 
     def replace(self, call: LongCall, paths: Sequence[str]) -> Synced:
+        from minutebook.model.files import Wish
+
         return self.sync(call, Wish())
 
     def mirror(self, call: LongCall, project: str | None) -> Mirror:
+        from minutebook.model.system import Mirror
+
         return Mirror()
 
 
@@ -164,6 +177,8 @@ class NoMeaning:
         allowed: Callable[[Sequence[str]], Collection[str]],
         limit: int,
     ) -> Near:
+        from minutebook.model.meaning import Near
+
         return Near(missing=self._why)
 
     def space(self) -> Space:
@@ -302,6 +317,8 @@ class NoProviders:
         return MinutebookError("no_provider", "No providers are run here.")
 
     def pulse(self, one: Declared) -> Pulse:
+        from minutebook.model.providers import Pulse
+
         return Pulse()
 
     def try_out(self, one: Declared) -> str:
@@ -313,7 +330,16 @@ class NoProviders:
 
 def nothing_to_adopt(ground: Ground) -> Survey:
     """Where nobody reads files: a program that embeds the ledger, a test."""
+    from minutebook.model.adoption import Survey
+
     return Survey(str(ground.place or ""), False, ())
+
+
+def nobody_serves() -> Presence:
+    """Where nothing is known of a service: a program that embeds the ledger, a test."""
+    from minutebook.model.system import Presence
+
+    return Presence()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -327,7 +353,7 @@ class World:
     #: where this ledger keeps its backups and its list of erasures
     home: Path
     #: the process that has the ledger open, and who was seen at its doors
-    presence: Callable[[], Presence] = Presence
+    presence: Callable[[], Presence] = nobody_serves
     #: looks at files for a call: given the root of a workspace and the id of the project that it must belong to
     witness: Callable[[Path, str], Witness] = lambda _root, _project: Nobody()
     #: finds by meaning; where there is no model it says so, and text alone answers

@@ -12,14 +12,13 @@ from typing import Any
 
 from minutebook.call import Call, Caller, LongCall, Preview, Watch, World
 from minutebook.client import Client
-from minutebook.ledger import actors, derived, fulltext, ids, projects, requests, runs, shelves, tokens
+from minutebook.ledger import actors, fulltext, ids, projects, requests, shelves, tokens
 from minutebook.ledger.database import Database, Tx
 from minutebook.ledger.requests import Answered
 from minutebook.model.actors import Actor, Origin, Role, rank
 from minutebook.model.errors import MinutebookError, Refusal
 from minutebook.model.ids import is_ulid
 from minutebook.model.projects import Project
-from minutebook.model.runs import CURRENT
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.text import fold_name
 from minutebook.model.tokens import Grant, NewToken, digest_of
@@ -51,10 +50,13 @@ class Service:
         with database.read() as tx:
             newest = ids.newest(tx)
             unshelved, unread = shelves.unfilled(tx), fulltext.unread(tx)
-        if unshelved:
-            derived.shelve(database)
-        if unread:
-            derived.read_texts(database)
+        if unshelved or unread:
+            from minutebook.ledger import derived
+
+            if unshelved:
+                derived.shelve(database)
+            if unread:
+                derived.read_texts(database)
         if newest is not None:
             world.ids.after(newest)
 
@@ -391,6 +393,9 @@ def _in_run(tx: Tx, caller: Caller, operation: Operation) -> Caller:
     given = caller.run
     if given is None or operation.access is Access.READ or operation.noun in _RUNLESS:
         return caller
+    from minutebook.ledger import runs  # costs more to import than a command without a run should pay
+    from minutebook.model.runs import CURRENT
+
     if given.strip().casefold() == CURRENT:
         project = None if caller.project is None else caller.project.id
         found = [] if project is None else runs.open_of(tx, project, caller.actor.id, limit=1)

@@ -5,11 +5,13 @@ What only the ledger's owner needs is imported when there is one: most commands 
 
 from __future__ import annotations
 
+import functools
 import os
 import secrets
 import socket
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -19,17 +21,21 @@ from typing import TYPE_CHECKING
 import minutebook
 from minutebook import settings as settings_module
 from minutebook.model.errors import MinutebookError
+from minutebook.model.times import text_of
 from minutebook.settings import Settings
 
 if TYPE_CHECKING:
-    from minutebook.call import Meaning, Mind, World
+    from minutebook.call import LongCall, Meaning, Mind, World
     from minutebook.client import Client
     from minutebook.engine.engine import Engine
+    from minutebook.files.desk import Desk
+    from minutebook.minds.meaning import Choice
     from minutebook.minds.providing import Hosted
     from minutebook.model.actors import Origin
     from minutebook.model.adoption import Ground, Survey
+    from minutebook.model.files import FilesStatus, Synced, Wish
     from minutebook.model.ids import Ids
-    from minutebook.model.system import Presence, Restored
+    from minutebook.model.system import Mirror, Presence, Restored
     from minutebook.service import LocalClient, Service
     from minutebook.surfaces.cli.commands import CallerOptions
     from minutebook.surfaces.light.places import Places
@@ -41,8 +47,6 @@ Tell = Callable[[str], None]
 
 
 def utc_now() -> str:
-    from minutebook.model.times import text_of
-
     return text_of(datetime.now(UTC))
 
 
@@ -56,15 +60,9 @@ def make_world(settings: Settings, presence: Callable[[], Presence] | None = Non
     """`presence` tells of the service around the ledger; without one, this process owns it for its own time."""
     from minutebook.call import World
     from minutebook.engine.recording import Recording
-    from minutebook.files.desk import Desk
-    from minutebook.files.drop_box_taking import DropBoxPart
     from minutebook.files.evidence import Workspaces
-    from minutebook.files.notes import NotesPart
-    from minutebook.model.system import Presence
-    from minutebook.surfaces.asking import login_of
 
-    alone = Presence(pid=os.getpid(), version=minutebook.__version__, since=utc_now())
-    person = login_of(os.getuid())
+    since = utc_now()
     providers = make_providers(settings)
     return World(
         clock=utc_now,
@@ -72,15 +70,53 @@ def make_world(settings: Settings, presence: Callable[[], Presence] | None = Non
         secret=lambda: secrets.token_hex(32),
         limits=settings.limits,
         home=settings.home,
-        presence=presence or (lambda: alone),
+        presence=presence or (lambda: _alone(since)),
         witness=Workspaces(),
         meaning=make_meaning(settings, providers),
         mind=make_mind(settings),
         traces=Recording(utc_now, days=settings.search_days),
         survey=lambda ground: _survey(ground, providers),
         providers=providers,
-        files=Desk(socket.gethostname(), (DropBoxPart(person), NotesPart(person))),
+        files=_Files(),
     )
+
+
+def _alone(since: str) -> Presence:
+    from minutebook.model.system import Presence
+
+    return Presence(pid=os.getpid(), version=minutebook.__version__, since=since)
+
+
+class _Files:
+    """The desk, made when somebody asks for files: most commands do not, and it takes a while to load."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._made: Desk | None = None
+
+    def desk(self) -> Desk:
+        with self._guard:
+            if self._made is None:
+                from minutebook.files.desk import Desk
+                from minutebook.files.drop_box_taking import DropBoxPart
+                from minutebook.files.notes import NotesPart
+                from minutebook.surfaces.asking import login_of
+
+                person = login_of(os.getuid())
+                self._made = Desk(socket.gethostname(), (DropBoxPart(person), NotesPart(person)))
+            return self._made
+
+    def status(self, call: LongCall, *, every: bool = False) -> FilesStatus:
+        return self.desk().status(call, every=every)
+
+    def sync(self, call: LongCall, wish: Wish) -> Synced:
+        return self.desk().sync(call, wish)
+
+    def replace(self, call: LongCall, paths: Sequence[str]) -> Synced:
+        return self.desk().replace(call, paths)
+
+    def mirror(self, call: LongCall, project: str | None) -> Mirror:
+        return self.desk().mirror(call, project)
 
 
 def _survey(ground: Ground, providers: Hosted) -> Survey:
@@ -125,24 +161,26 @@ def make_mind(settings: Settings) -> Mind | None:
 def make_meaning(settings: Settings, providers: Hosted | None = None) -> Meaning:
     """Search by meaning as the settings want it. Nothing is loaded before something is to be embedded."""
     from minutebook.call import NoMeaning
-    from minutebook.minds.choosing import chooser
-    from minutebook.minds.embedders import Endpoint
     from minutebook.minds.meaning import Minds
 
     if settings.embedder == "none":
         return NoMeaning("Search by meaning is turned off: MINUTEBOOK_EMBEDDER")
-    url, model, key = settings.embedder_url, settings.embedder_model, settings.embedder_key
-    endpoint = Endpoint(url, model, key, settings.embedder_seconds) if url else None
-    threads = min(2, os.cpu_count() or 1)
-    return Minds(
-        chooser(
+
+    @functools.cache
+    def choose() -> Callable[[], Choice]:
+        from minutebook.minds.choosing import chooser
+        from minutebook.minds.embedders import Endpoint
+
+        url, model, key = settings.embedder_url, settings.embedder_model, settings.embedder_key
+        return chooser(
             settings.home,
-            endpoint,
-            threads=threads,
+            Endpoint(url, model, key, settings.embedder_seconds) if url else None,
+            threads=min(2, os.cpu_count() or 1),
             monotonic=time.monotonic,
             provided=lambda: None if providers is None else providers.embedder(),
         )
-    )
+
+    return Minds(lambda: choose()())
 
 
 def open_service(settings: Settings, presence: Callable[[], Presence] | None = None) -> Service:
@@ -163,15 +201,15 @@ def open_engine(settings: Settings, service: Service) -> Engine:
     from minutebook.engine.kinds import job_workers
     from minutebook.engine.providing import Providing
     from minutebook.engine.recording import Recording
-    from minutebook.files.desk import Desk
     from minutebook.files.mirror_worker import MirrorWorker
     from minutebook.files.place import Means
     from minutebook.files.watcher import Watcher
 
-    means, desk = Means(service.database, service.world), service.world.files
+    means, files = Means(service.database, service.world), service.world.files
     recording = service.world.traces
-    assert isinstance(desk, Desk)
+    assert isinstance(files, _Files)
     assert isinstance(recording, Recording)
+    desk = files.desk()
     watcher = Watcher(means, desk)
     workers: list[Worker] = [
         MirrorWorker(means, desk),

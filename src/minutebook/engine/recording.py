@@ -10,12 +10,14 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from minutebook.ledger import searches
 from minutebook.ledger.database import Database
 from minutebook.model.scopes import GLOBAL
-from minutebook.model.search import Trace
 from minutebook.model.times import seconds_before
+
+if TYPE_CHECKING:
+    from minutebook.model.search import Trace
 
 #: Traces that may wait; beyond them the oldest is dropped.
 _WAITING = 2_000
@@ -68,6 +70,8 @@ class Recording:
         """Write all that waits. What cannot be written goes on waiting, and the error is told."""
         with self._writing:
             while some := self._some():
+                from minutebook.ledger import searches  # most commands never search
+
                 database.write(GLOBAL, lambda tx, some=some: searches.keep(tx, some))
                 with self._lock:
                     for trace in some:
@@ -93,6 +97,8 @@ class Recording:
             return left
         self.flush(self._database)
         if monotonic() >= self._next_pruning:
+            from minutebook.ledger import searches
+
             before = seconds_before(self._clock(), self._days * 86_400)
             gone = self._database.write(GLOBAL, lambda tx: searches.prune(tx, before, _PRUNED))
             self._next_pruning = monotonic() + (1.0 if gone == _PRUNED else _PRUNING)

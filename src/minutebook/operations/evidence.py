@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from minutebook.call import Call
 from minutebook.model.evidence import Evidence, parse_evidence, spelled
 from minutebook.model.memories import Memory
-from minutebook.model.runs import Checked
 from minutebook.model.text import one_line
+
+if TYPE_CHECKING:
+    from minutebook.model.runs import Checked
 
 
 def cited(call: Call, given: Iterable[str]) -> tuple[Evidence, ...]:
@@ -23,6 +26,8 @@ def cited(call: Call, given: Iterable[str]) -> tuple[Evidence, ...]:
 
 def checked(call: Call, memories: Iterable[Memory]) -> list[Checked]:
     """Every piece of evidence of these memories, looked at now."""
+    from minutebook.model.runs import Checked  # for few commands, and it takes a while to load
+
     witness = call.witness
     found = []
     for memory in memories:

@@ -9,7 +9,7 @@ from annotated_types import Ge, Le, MaxLen
 
 from minutebook.call import Call
 from minutebook.controller.write import check_no_secret
-from minutebook.ledger import events, past, projects, runs, sessions
+from minutebook.ledger import events, past, projects, sessions
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
 from minutebook.model.actors import Role
@@ -26,7 +26,6 @@ from minutebook.model.memories import (
     parse_type,
 )
 from minutebook.model.paging import Page
-from minutebook.model.runs import CURRENT
 from minutebook.model.scopes import Scope, ScopeKind, Tier, parse_scope, parse_tier
 from minutebook.model.text import canonical_slug, clean, fold_name, fold_tag, one_line, plain, slug_from
 from minutebook.model.times import parse_time
@@ -270,6 +269,9 @@ def run_of(call: Call) -> str | None:
     given = call.caller.run
     if given is None:
         return None
+    from minutebook.ledger import runs  # costs more to import than a command without a run should pay
+    from minutebook.model.runs import CURRENT
+
     if given.strip().casefold() == CURRENT:
         return next((run.id for run in runs.open_of(call.tx, call.project.id, call.actor.id, limit=1)), None)
     run = runs.get(call.tx, given.strip().upper())

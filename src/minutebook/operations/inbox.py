@@ -9,10 +9,9 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le
 
 from minutebook.call import Call, LongCall
-from minutebook.controller import erase as erasing
 from minutebook.controller import review
 from minutebook.controller.write import write
-from minutebook.ledger import bands, consolidations
+from minutebook.ledger import bands
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
 from minutebook.model.errors import MinutebookError
@@ -299,6 +298,8 @@ def digest(call: Call) -> Digest:
         if boundaries:
             sentence += f", {boundaries} of them {'a boundary' if boundaries == 1 else 'boundaries'}"
         sentence += f"; the oldest since {age(oldest, call.now)}." if oldest else "."
+    from minutebook.ledger import consolidations  # costs more to import than most of these commands need
+
     suggested = consolidations.waiting(call.tx, call.project.id)
     if suggested:
         them = (
@@ -384,6 +385,8 @@ def erase(call: LongCall, ref: Ref, reason: Reason) -> Outcome:
     Example:
         minutebook inbox erase customer-list "personal data"
     """
+    from minutebook.controller import erase as erasing  # as above: few commands erase
+
     return erasing.erase_for_good(
         call,
         lambda inside: erasing.erase_proposal(inside, proposal_named(inside, ref), reason=reason_of(reason)),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from minutebook.model.actors import UNTRUSTED_ORIGINS, Actor, Role
 from minutebook.model.errors import MinutebookError
 from minutebook.model.evidence import EvidenceKind
 from minutebook.model.inbox import Proposal, Risk
 from minutebook.model.memories import BOUNDARIES, GOVERNING, Type
-from minutebook.model.runs import Run, RunOutcome
 from minutebook.policy.judge import Judgement
+
+if TYPE_CHECKING:
+    from minutebook.model.runs import Run, RunOutcome
 
 #: What the scribe promotes of the run that ended: it informs one agent, and can be taken back.
 SCRIBED = frozenset({Type.LEARNING, Type.PATTERN, Type.UPDATE})
