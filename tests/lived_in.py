@@ -137,7 +137,7 @@ def _by_hand(house: House) -> None:
         add(tx, "runs", id="R1", parent_run_id="R2", **run)  # the parent has the greater id
         document = {"kind": "document", "title": "log", "content": "words", "digest": "d", "size": 5}
         add(tx, "sources", id="S1", created_by="ripley", created_at=AT, **document)
-        came = {"trigger_type": "manual", "source_id": "S1", "state": "done", "retry_count": 0}
+        came = {"trigger_type": "manual_write", "source_id": "S1", "state": "done", "retry_count": 0}
         add(tx, "ingestion_events", id="I1", created_at=AT, **came)
         view = {"name": "waiting", "operation": "inbox.list", "arguments": "{}"}
         add(tx, "saved_views", id="V1", created_by="dallas", created_at=AT, **view)

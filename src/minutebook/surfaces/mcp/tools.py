@@ -40,6 +40,7 @@ _FOR_COORDINATORS = (
     "decisions.supersede",
     "decisions.archive",
     "decisions.retire",
+    "memories.list",
     "memories.retire",
     "memories.restore",
     "verdicts.list",
@@ -49,28 +50,83 @@ _FOR_COORDINATORS = (
     "sessions.update",
     "sessions.close",
     "runs.list",
+    "runs.show",
+    "consolidation.run",
+    "consolidation.show",
+    "consolidation.take",
+    "consolidation.leave",
 )
-#: Verbs that take something out of use, or its words away for good.
+#: What whoever keeps the house needs every day. The rest of what they may do is for the command line: all of it
+#: here would fill fifty thousand tokens of every conversation.
+_FOR_OPERATORS = (
+    "system.health",
+    "system.backup",
+    "audit.audit",
+    "captures.note",
+    "captures.document",
+    "captures.list",
+    "sources.list",
+    "sources.show",
+    "searches.explain",
+    "jobs.list",
+    "jobs.retry",
+    "adopt.adopt",
+    "adoptions.list",
+    "adoptions.show",
+    "adoptions.accept",
+    "files.status",
+    "files.sync",
+    "agents.add",
+    "actors.list",
+    "projects.list",
+    "projects.show",
+)
+#: Verbs that take something out of use, or its words away for good; and what does so by another name.
 _TAKES_AWAY = frozenset(
-    {
+    [
+        "abandon",
         "archive",
         "close",
+        "disable",
         "erase",
         "expire",
+        "forget",
         "import",
+        "prune",
         "reject",
+        "repair",
         "replace",
         "restore",
         "retire",
         "revert",
         "revert_all",
-    }
-    | {"revoke", "revoke_all", "supersede", "unlink", "untag", "withdraw"}
+        "revoke",
+        "revoke_all",
+        "supersede",
+        "unlink",
+        "untag",
+        "withdraw",
+    ]
 )
+_TAKES_AWAY_TOO = frozenset({"consolidation.take"})
+#: What only looks, though it takes more than a reader's role to ask for it.
+_LOOKS = frozenset({"audit.audit", "audit.page"})
 #: Writes that do more when they are asked for again.
 _NOT_AGAIN = frozenset(
-    {"hooks.receive", "runs.reload", "runs.start", "sessions.start", "sessions.update", "system.backup"}
-    | {"system.export", "tokens.create"}
+    [
+        "captures.extract",
+        "consolidation.run",
+        "consolidation.retry",
+        "hooks.receive",
+        "jobs.retry",
+        "runs.reload",
+        "runs.start",
+        "sessions.start",
+        "sessions.update",
+        "system.backup",
+        "system.export",
+        "tokens.create",
+    ]
 )
 
 
@@ -96,14 +152,13 @@ class Tool:
 
 def listed_for(role: Role) -> tuple[Operation, ...]:
     """The operations that a role is shown. What it may do and is not shown, it can call all the same."""
-    operations = REGISTRY.all()
-    if role is Role.OPERATOR:
-        return operations
-    named = {operation.name: operation for operation in operations}
+    named = {operation.name: operation for operation in REGISTRY.all()}
     shown = [named[name] for name in _FOR_AGENTS]
     if rank(role) >= rank(Role.COORDINATOR):
         shown += [named[name] for name in _FOR_COORDINATORS]
-    elif rank(role) < rank(Role.AGENT):
+    if rank(role) >= rank(Role.OPERATOR):
+        shown += [named[name] for name in _FOR_OPERATORS]
+    if rank(role) < rank(Role.AGENT):
         shown = [operation for operation in shown if operation.access is Access.READ]
     return tuple(shown)
 
@@ -121,14 +176,15 @@ def tool_of(operation: Operation) -> Tool:
     answer = portable(operation.output_schema(), answers=True)
     wrapped = answer.get("type") != "object"
     words = operation.command.replace("-", " ")
+    reads = operation.access is Access.READ or operation.name in _LOOKS
     return Tool(
         name=spelling.tool(operation),
         title=words[:1].upper() + words[1:],
         description="\n\n".join(part for part in prose if part),
         input_schema=portable(operation.input_schema(), answers=False),
         output_schema=_wrapped(answer) if wrapped else answer,
-        reads=operation.access is Access.READ,
-        takes_away=operation.verb in _TAKES_AWAY and operation.access is not Access.READ,
+        reads=reads,
+        takes_away=not reads and (operation.verb in _TAKES_AWAY or operation.name in _TAKES_AWAY_TOO),
         idempotent=operation.name not in _NOT_AGAIN,
         wrapped=wrapped,
     )
