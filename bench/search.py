@@ -5,7 +5,6 @@ decisions. The same questions by text alone, by vectors alone and by both; and F
 
     python bench/search.py                     quality, with the models of MINUTEBOOK_HOME (else by text alone)
     python bench/search.py --tune              find weights on one half, and say what they do on the other
-    python bench/search.py --speed             vectors beside the bare scan, at SIZES
     CACHE=file                                 keeps vectors between two runs
     KEEP=folder                                keeps the ledger between two runs
 """
@@ -288,10 +287,6 @@ def main() -> int:
     if not corpora.DATA.exists():
         print(f"The corpora are not at {corpora.DATA}: set MINUTEBOOK_DATA. Nothing was measured.")
         return 0
-    if "--speed" in sys.argv:
-        from bench import vector_speed
-
-        return vector_speed.main()
     meaning = wiring.make_meaning(load(os.environ))
     try:
         space = meaning.space()

@@ -19,6 +19,8 @@ from tests.houses import House
 WIDTH = 64
 SPACE = Space("made", "0" * 64, WIDTH)
 CODED = Sizes(exact=50, rescored=64)
+#: Whole vectors, of which the bits are compared first.
+BESIDE = Sizes(scanned=10, compared=64)
 chance = np.random.default_rng(7)
 #: As those of real models: all of them point somewhat the same way.
 DRIFT = chance.normal(size=WIDTH) * 3
@@ -121,7 +123,7 @@ def test_however_few_may_be_seen_they_are_found(house: House, project: str) -> N
     refs = stored(house, rows)
     question = rows[0, 0]
     farthest = truth(refs, rows, question)[-2:]
-    for sizes in (Sizes(), CODED):
+    for sizes in (Sizes(), CODED, BESIDE):
         index = Nearest(SPACE.id, WIDTH, sizes)
         assert found(house, index, question, allowed=lambda some: set(some) & set(farthest)) == farthest
 
@@ -133,7 +135,7 @@ def test_nothing_is_returned_that_was_not_let_through_and_nothing_of_a_project_o
     refs = stored(house, rows)
     other = house.new_project("Sulaco")
     hidden = stored(house, rows[:1], project=other)[0]
-    for sizes in (Sizes(), Sizes(exact=1)):
+    for sizes in (Sizes(), Sizes(exact=1), Sizes(scanned=1)):
         index = Nearest(SPACE.id, WIDTH, sizes)
         assert hidden not in found(house, index, rows[0, 0], limit=100)
         assert hidden in found(house, index, rows[0, 0], limit=100, reach=None)
@@ -148,7 +150,7 @@ def test_vectors_that_are_added_replaced_or_removed_count_from_the_next_search_o
     house: House, project: str
 ) -> None:
     rows = some(6)
-    for sizes in (Sizes(), Sizes(exact=2)):
+    for sizes in (Sizes(), Sizes(exact=2), Sizes(scanned=2)):
         refs = stored(house, rows[:4])
         index = Nearest(SPACE.id, WIDTH, sizes)
         assert found(house, index, rows[3, 0])[0] == refs[3]
@@ -167,11 +169,14 @@ def test_bits_with_the_mean_taken_away_find_what_the_exact_search_finds(house: H
     rows = rows.astype(np.float16)
     refs = stored(house, rows)
     coded, exact = Nearest(SPACE.id, WIDTH, CODED), Nearest(SPACE.id, WIDTH)
+    beside = Nearest(SPACE.id, WIDTH, BESIDE)
     shares = []
     for question in unit(themes[:, 0] + 0.3 * chance.normal(size=(20, WIDTH)) + DRIFT):
         wanted = found(house, exact, question)
         assert wanted == truth(refs, rows, question)[:10]
-        shares.append(len(set(found(house, coded, question)) & set(wanted)) / 10)
+        by_bits = found(house, coded, question)
+        shares.append(len(set(by_bits) & set(wanted)) / 10)
+        assert found(house, beside, question) == by_bits
     # Eight bytes for each of 300, of which 64 are looked at closely.
     assert sum(shares) / len(shares) > 0.9
     assert coded.held()[1] < exact.held()[1]

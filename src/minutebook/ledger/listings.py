@@ -110,9 +110,18 @@ def standing_in(tx: Tx, reader: Reader) -> list[tuple[Scope, MemoryLine]]:
     return [(scope_of(row), _line(row)) for row in rows]
 
 
+@dataclass(frozen=True, slots=True)
+class Namesake:
+    """What tells which memory hides which."""
+
+    id: str
+    type: str
+    slug: str
+
+
 def namesakes(
     tx: Tx, reader: Reader, ids: Sequence[str], *, until_seq: int | None = None
-) -> list[tuple[int, MemoryLine]]:
+) -> list[tuple[int, Namesake]]:
     """Active memories the reader may see that bear the type and slug of one of these, with their depth.
 
     `until_seq` leaves out what changed after it.
@@ -126,7 +135,7 @@ def namesakes(
         params["until_seq"] = until_seq
     # From the few that are named to those of the same name: the other way round walks through everything.
     rows = tx.all(
-        f"""SELECT {_LINE}, 0 AS contested
+        f"""SELECT m.id, m.type, m.slug, m.project_id, m.scope, m.tier, m.agent, m.repo_id, m.session_id
               FROM memories f CROSS JOIN memories m {tx.dialect.by_name}
              WHERE f.id IN ({", ".join(":" + name for name in names)}) AND m.status = 'active'
                AND m.project_id IN (:reader_project, 'global') AND m.slug = f.slug AND m.type = f.type
@@ -134,7 +143,7 @@ def namesakes(
         **names,
         **params,
     )
-    return [(reader.depth(scope_of(row)), _line(row)) for row in rows]
+    return [(reader.depth(scope_of(row)), Namesake(row["id"], row["type"], row["slug"])) for row in rows]
 
 
 def with_evidence(tx: Tx, reader: Reader, *, after: str | None, limit: int) -> list[Memory]:

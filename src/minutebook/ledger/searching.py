@@ -12,8 +12,10 @@ from typing import Any
 from minutebook.ledger import fulltext, listings, reach, spellings
 from minutebook.ledger.database import Row, Tx
 from minutebook.ledger.fulltext import Range
+from minutebook.ledger.memories import from_row
 from minutebook.ledger.reach import Reach
 from minutebook.ledger.visibility import Reader, visible
+from minutebook.model.memories import Memory
 from minutebook.model.scopes import GLOBAL
 from minutebook.policy.query import Query
 from minutebook.policy.ranking import likeliest, rarity
@@ -205,38 +207,61 @@ def memories_at(tx: Tx, docs: Sequence[int], sight: Sight) -> Iterator[Row]:
 
     Stops when enough of them fit.
     """
+    clause, params = sight.clause()
+    fits = sight.fits(params)
     enough = 0
     for start in range(0, min(len(docs), _AT_MOST), _AT_ONCE):
         names = {f"d{index}": doc for index, doc in enumerate(docs[start : start + _AT_ONCE])}
-        for row in _memories(tx, f"t.doc IN ({_listed(names)})", names, sight):
+        # A cross join, so that SQLite goes from the few places to their rows, and not from all rows of the project.
+        for row in tx.all(
+            f"""SELECT t.terms, {_selected(sight, fits)}
+                  FROM texts t CROSS JOIN memories m LEFT JOIN signals s ON s.ref = m.id
+                 WHERE t.doc IN ({_listed(names)}) AND t.kind = 'memory' AND m.id = t.ref AND m.status <> 'erased'
+                   AND ({clause})""",
+            **names,
+            **params,
+        ):
             enough += row["fits"]
             yield row
         if enough >= ENOUGH:
             return
 
 
-def memories_of(tx: Tx, ids: Collection[str], sight: Sight) -> list[Row]:
-    """Memories by their ids, if the reader may see them, with their terms."""
-    found: list[Row] = []
-    listed = list(ids)
+def memories_of(tx: Tx, ids: Collection[str], sight: Sight, *, terms: bool) -> list[Row]:
+    """Memories by their ids, if the reader may see them; with their terms only where somebody reads these."""
+    clause, params = sight.clause()
+    fits = sight.fits(params)
+    listed, found = list(ids), list[Row]()
     for start in range(0, len(listed), _AT_ONCE):
         names = {f"d{index}": id for index, id in enumerate(listed[start : start + _AT_ONCE])}
-        found += _memories(tx, f"t.ref IN ({_listed(names)})", names, sight)
+        found += tx.all(
+            f"""SELECT {"t.terms, " if terms else ""}{_selected(sight, fits)}
+                  FROM memories m LEFT JOIN signals s ON s.ref = m.id
+                       {"JOIN texts t ON t.ref = m.id" if terms else ""}
+                 WHERE m.id IN ({_listed(names)}) AND m.status <> 'erased' AND ({clause})""",
+            **names,
+            **params,
+        )
     return found
 
 
-def _memories(tx: Tx, which: str, names: Mapping[str, Any], sight: Sight) -> list[Row]:
-    clause, params = sight.clause()
-    fits = sight.fits(params)
+def _selected(sight: Sight, fits: str) -> str:
+    """What is read of a memory `m`, beside how often it came back, `s`."""
     words = f"{_WORDS.format(m='m')}, m.summary, m.tags" if sight.words else ""
-    # A cross join, so that SQLite goes from the few places to their rows, and not from all rows of the project.
-    return tx.all(
-        f"""SELECT t.terms, CASE WHEN {fits} THEN 1 ELSE 0 END AS fits, {_MEMORY}{words}
-              FROM texts t CROSS JOIN memories m
-             WHERE {which} AND t.kind = 'memory' AND m.id = t.ref AND m.status <> 'erased' AND ({clause})""",
+    return f"CASE WHEN {fits} THEN 1 ELSE 0 END AS fits, {_MEMORY}, s.recalls, s.recalled_at{words}"
+
+
+def whole(tx: Tx, ids: Sequence[str]) -> dict[str, tuple[Memory, bool]]:
+    """Memories that were found, with all their words, and whether another one contradicts them."""
+    if not ids:
+        return {}
+    names = {f"h{index}": id for index, id in enumerate(ids)}
+    rows = tx.all(
+        f"""SELECT m.*, CASE WHEN {listings.CONTESTED} THEN 1 ELSE 0 END AS contested
+              FROM memories m WHERE m.id IN ({_listed(names)})""",
         **names,
-        **params,
     )
+    return {row["id"]: (from_row(row), bool(row["contested"])) for row in rows}
 
 
 def proposals_at(tx: Tx, docs: Sequence[int], sight: Sight) -> Iterator[Row]:

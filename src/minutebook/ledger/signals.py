@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from minutebook.ledger.database import Tx
 from minutebook.model.times import moment_of
@@ -37,26 +38,14 @@ def note(tx: Tx, recalled: Mapping[str, int], at: str) -> None:
         )
 
 
-def of(tx: Tx, refs: Sequence[str], now: str) -> dict[str, float]:
-    """How much each was of use lately, 0 to 1.
+def strength(recalls: int, recalled_at: str, now: datetime) -> float:
+    """How much a memory was of use lately, 0 to 1.
 
     It grows ever more slowly and fades, and its weight is small: what comes back often must not come back because
     it came back often.
     """
-    if not refs:
-        return {}
-    names = {f"s{index}": ref for index, ref in enumerate(refs)}
-    rows = tx.all(
-        f"""SELECT ref, recalls, recalled_at FROM signals
-             WHERE ref IN ({", ".join(":" + name for name in names)})""",
-        **names,
-    )
-    today = moment_of(now)
-    found = {}
-    for row in rows:
-        days = max(0.0, (today - moment_of(row["recalled_at"])).total_seconds() / 86_400)
-        found[row["ref"]] = row["recalls"] / (row["recalls"] + _HALF) * 0.5 ** (days / _HALF_LIFE)
-    return found
+    days = max(0.0, (now - moment_of(recalled_at)).total_seconds() / 86_400)
+    return recalls / (recalls + _HALF) * 0.5 ** (days / _HALF_LIFE)
 
 
 def get(tx: Tx, ref: str) -> Signal:

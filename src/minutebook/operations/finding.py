@@ -47,6 +47,11 @@ class Ask:
     #: whether projects out of reach may be asked
     far: bool
 
+    @property
+    def by_words(self) -> bool:
+        """Whether words that were typed keep out what answers otherwise."""
+        return bool(self.query.phrases or self.query.excluded)
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -164,7 +169,7 @@ def _consider(ask: Ask, found: Gathered, one: Candidate) -> None:
 def _kept_out(ask: Ask, row: Row) -> str:
     """Why words that were typed keep something out; empty if they do not."""
     query = ask.query
-    if not query.excluded and not query.phrases:
+    if not ask.by_words:
         return ""
     told = (row["title"], row["content"], row["rationale"]) if query.reads_words else ()
     more = (row.get("summary"), " ".join(load_tags(row.get("tags") or "[]"))) if told else ()
@@ -243,17 +248,15 @@ def _by_meaning(call: Call, ask: Ask, found: Gathered) -> bool:
     known: dict[str, Row] = {}
 
     def allowed(refs: Sequence[str]) -> Collection[str]:
-        rows = searching.memories_of(call.tx, refs, ask.sight)
-        # Nothing comes from a linked project by its meaning alone.
-        fitting = {
-            row["id"]: row
-            for row in rows
-            if row["fits"]
-            and not _kept_out(ask, row)
-            and (row["id"] in found.candidates or not _linked(ask, row))
-        }
-        known.update(fitting)
-        return fitting.keys()
+        # What its words have brought up has passed already.
+        passed = [ref for ref in refs if ref in found.candidates]
+        unread = [ref for ref in refs if ref not in found.candidates and ref not in found.dropped]
+        for row in searching.memories_of(call.tx, unread, ask.sight, terms=ask.by_words):
+            # Nothing comes from a linked project by its meaning alone.
+            if row["fits"] and not _kept_out(ask, row) and not _linked(ask, row):
+                known[row["id"]] = row
+                passed.append(row["id"])
+        return passed
 
     near = call.world.meaning.nearest(
         call.tx, ask.text, reach=ask.sight.projects(), allowed=allowed, limit=searching.ENOUGH
@@ -273,7 +276,6 @@ def _by_meaning(call: Call, ask: Ask, found: Gathered) -> bool:
 
 
 def _facts(call: Call, ask: Ask, found: Gathered) -> dict[str, Facts]:
-    used = signals.of(call.tx, list(found.candidates), call.now)
     now = moment_of(call.now)
     depths: dict[tuple[str, str, str], float] = {}
     facts = {}
@@ -288,8 +290,9 @@ def _facts(call: Call, ask: Ask, found: Gathered) -> dict[str, Facts]:
             depth, then = depths[place] if near else 0.0, row["observed_at"] or row["updated_at"]
         else:
             depth, then = Scope.of_project(ask.sight.reader.project).depth / _DEEPEST, row["updated_at"]
-        age = days_before(now, then)
-        facts[ref] = Facts(depth, age, row["confidence"], row["importance"], used.get(ref, 0.0))
+        age, recalls = days_before(now, then), row.get("recalls")
+        use = signals.strength(recalls, row["recalled_at"], now) if recalls else 0.0
+        facts[ref] = Facts(depth, age, row["confidence"], row["importance"], use)
     return facts
 
 
@@ -309,7 +312,7 @@ def _beside(call: Call, ask: Ask, found: Gathered, fused: list[Fused]) -> list[F
         return fused
     ordered = in_context(fused, placed, frozenset(ask.text.casefold().split()), call.limits.search)
     unknown = [one.ref for one in ordered if one.ref not in found.candidates]
-    for row in searching.memories_of(call.tx, unknown, ask.sight):
+    for row in searching.memories_of(call.tx, unknown, ask.sight, terms=ask.by_words):
         if row["fits"] and not _kept_out(ask, row):
             found.candidates[row["id"]] = Candidate(row, "memory", _NOTHING)
     return [one for one in ordered if one.ref in found.candidates]

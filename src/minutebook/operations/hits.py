@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from minutebook.call import Call
 from minutebook.ledger import inbox as proposals
-from minutebook.ledger import listings, projects
-from minutebook.ledger import memories as kept
+from minutebook.ledger import projects, searching
 from minutebook.model.context import WORST_FIRST
 from minutebook.model.memories import GOVERNING, Memory
 from minutebook.model.scopes import GLOBAL
@@ -22,11 +22,29 @@ from minutebook.policy.snippets import snippet
 _PARTS = tuple(Part)
 
 
-def hit_of(call: Call, ask: Ask, found: Gathered, one: Fused, *, hidden_by: str | None, explain: bool) -> Hit:
-    """One candidate as a hit."""
+#: Memories with all their words, and whether each is contradicted.
+Whole = Mapping[str, tuple[Memory, bool]]
+
+
+def hits_of(
+    call: Call, ask: Ask, found: Gathered, chosen: Sequence[tuple[Fused, str | None]], *, explain: bool
+) -> tuple[Hit, ...]:
+    """What was chosen as hits, each with what hides it, if anything."""
+    known = [one.ref for one, _ in chosen if _stands(found.candidates[one.ref])]
+    whole = searching.whole(call.tx, known)
+    return tuple([_hit(call, ask, found, one, whole, by, explain=explain) for one, by in chosen])
+
+
+def _stands(candidate: Candidate) -> bool:
+    return candidate.kind == "memory" and candidate.memory is None
+
+
+def _hit(
+    call: Call, ask: Ask, found: Gathered, one: Fused, whole: Whole, hidden_by: str | None, *, explain: bool
+) -> Hit:
     candidate = found.candidates[one.ref]
     told, content = (
-        _memory(call, ask, candidate) if candidate.kind == "memory" else _proposal(call, candidate)
+        _memory(call, ask, candidate, whole) if candidate.kind == "memory" else _proposal(call, candidate)
     )
     said = ask.query.said
     matched = tuple(dict.fromkeys([said.get(term, term) for term in candidate.match.held]))
@@ -60,10 +78,8 @@ def _alike(ask: Ask, found: Gathered, candidate: Candidate) -> dict[str, str]:
     }
 
 
-def _memory(call: Call, ask: Ask, candidate: Candidate) -> tuple[Hit, str]:
-    memory = candidate.memory or kept.get(call.tx, candidate.row["id"])
-    assert memory is not None
-    contested = ask.seq is None and listings.contested(call.tx, memory.id)
+def _memory(call: Call, ask: Ask, candidate: Candidate, whole: Whole) -> tuple[Hit, str]:
+    memory, contested = (candidate.memory, False) if candidate.memory else whole[candidate.row["id"]]
     told = Hit(
         kind="memory",
         id=memory.id,
@@ -71,7 +87,7 @@ def _memory(call: Call, ask: Ask, candidate: Candidate) -> tuple[Hit, str]:
         type=memory.type,
         title=memory.title,
         scope=str(memory.scope),
-        status="contradicted" if contested else memory.status,
+        status="contradicted" if contested and ask.seq is None else memory.status,
         author=memory.author,
         score=0.0,
         snippet="",

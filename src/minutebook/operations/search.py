@@ -18,7 +18,7 @@ from minutebook.model.text import fold_name
 from minutebook.operations import finding
 from minutebook.operations.finding import Ask, Gathered
 from minutebook.operations.given import Agent, Limit, Moment, Time, TypeName, run_of, seq_of, tags_of, time_of
-from minutebook.operations.hits import hit_of, shares
+from minutebook.operations.hits import hits_of, shares
 from minutebook.operations.registry import Access, Help, Read, flags, operation
 from minutebook.policy.fusion import Fused, Part
 from minutebook.policy.query import parse
@@ -83,7 +83,7 @@ def search(
     ask = ask_of(call, query, narrowed, widened)
     found = finding.gather(call, ask)
     chosen = chosen_of(call, ask, found, limit, shadowed=widened.shadowed)
-    hits = tuple(hit_of(call, ask, found, one, hidden_by=by, explain=explain) for one, by in chosen)
+    hits = hits_of(call, ask, found, chosen, explain=explain)
     state, sentence = _said(ask, found, len(hits))
     dropped = tuple(found.dropped.values())
     answer = Found(

@@ -112,8 +112,8 @@ def fuse(
                 parts[ref][part] = value * share / total
     found = []
     for ref, own in parts.items():
-        every = own | _beside(facts[ref], weights)
-        found.append(Fused(ref, sum(every.values()), every))
+        _add_beside(own, facts[ref], weights)
+        found.append(Fused(ref, sum(own.values()), own))
     return _ordered(found)
 
 
@@ -140,15 +140,13 @@ def _floor(part: Part, top: Sequence[tuple[str, float]]) -> float:
     return min(top[-1][1], top[0][1] - 0.1)
 
 
-def _beside(facts: Facts, weights: Weights) -> dict[Part, float]:
+def _add_beside(parts: dict[Part, float], facts: Facts, weights: Weights) -> None:
     confidence = _UNSURE if facts.confidence is None else facts.confidence
-    return {
-        Part.SCOPE: weights.scope * facts.depth,
-        Part.RECENCY: weights.recency * 0.5 ** (max(0.0, facts.age_days) / weights.half_life_days),
-        Part.CONFIDENCE: weights.confidence * confidence,
-        Part.IMPORTANCE: weights.importance * _IMPORTANCE.get(facts.importance, 0.5),
-        Part.SIGNAL: weights.signal * facts.signal,
-    }
+    parts[Part.SCOPE] = weights.scope * facts.depth
+    parts[Part.RECENCY] = weights.recency * 0.5 ** (max(0.0, facts.age_days) / weights.half_life_days)
+    parts[Part.CONFIDENCE] = weights.confidence * confidence
+    parts[Part.IMPORTANCE] = weights.importance * _IMPORTANCE.get(facts.importance, 0.5)
+    parts[Part.SIGNAL] = weights.signal * facts.signal
 
 
 def _ordered(found: list[Fused]) -> list[Fused]:
