@@ -39,7 +39,11 @@ GIVEN: dict[str, tuple[str, Any]] = {
     "model_seconds": ("5", 5.0),
     "model_tokens": ("300", 300),
     "model_budget": ("1000", 1000),
-    "consolidation_at": ("", ""),
+    "consolidation_at": ("0 5 * * *", "0 5 * * *"),
+    "consolidation_score": ("0.5", 0.5),
+    "provider_seconds": ("12.5", 12.5),
+    "provider_failures": ("2", 2),
+    "provider_pause": ("60", 60.0),
     "consolidation_hours": ("1.5", 1.5),
     "consolidation_runs": ("2", 2),
     "consolidation_signals": ("3", 3),
@@ -104,6 +108,18 @@ def test_each_setting_comes_from_its_environment_variable_and_explicit_ones_come
     assert getattr(load(environ, **{name: None}), name) == value
     other = getattr(load({}), name)
     assert getattr(load(environ, **{name: other}), name) == other
+
+
+@pytest.mark.parametrize("name", ["sweep_at", "consolidation_at", "promotion_rules"])
+def test_what_is_to_be_nothing_is_spelt_with_a_dash(name: str) -> None:
+    given = load({f"MINUTEBOOK_{name.upper()}": "-"})
+    assert getattr(given.limits, name) == ""
+
+
+@pytest.mark.parametrize("name", ["provider_seconds", "provider_failures", "provider_pause"])
+def test_a_provider_has_some_time_and_some_patience(name: str) -> None:
+    with pytest.raises(MinutebookError, match="limits of a provider"):
+        load({f"MINUTEBOOK_{name.upper()}": "0"})
 
 
 def test_blank_variables_count_as_not_set() -> None:

@@ -199,7 +199,7 @@ class Settings:
     consolidation_at: str = _setting(
         _LIMITS.consolidation_at,
         "MINUTEBOOK_CONSOLIDATION_AT",
-        "when the service looks whether a consolidation is due (cron, UTC); empty is never",
+        "when the service looks whether a consolidation is due: five fields of cron, in UTC; - is never",
     )
     consolidation_hours: float = _setting(
         _LIMITS.consolidation_hours,
@@ -235,7 +235,7 @@ class Settings:
     promotion_rules: str = _setting(
         _LIMITS.promotion_rules,
         "MINUTEBOOK_PROMOTION_RULES",
-        "proposals that a consolidation finds well founded: TYPES: confidence>=N evidence>=N similar>=N days>=N; …",
+        "proposals that a consolidation finds well founded: TYPES: confidence>=N evidence>=N similar>=N days>=N; …; - is none",
     )
     service: str = _setting(
         "auto",
@@ -308,7 +308,7 @@ class Settings:
     def limits(self) -> Limits:
         return Limits(
             job_workers=self.job_workers,
-            sweep_at="" if self.sweep_at == "-" else self.sweep_at,
+            sweep_at=_unless_off(self.sweep_at),
             keep_sources_days=self.keep_sources_days,
             keep_jobs_days=self.keep_jobs_days,
             keep_daily_days=self.keep_daily_days,
@@ -328,7 +328,7 @@ class Settings:
             context_linked_points=self.context_linked_points,
             context_linked=self.context_linked,
             model_budget=self.model_budget,
-            consolidation_at=self.consolidation_at,
+            consolidation_at=_unless_off(self.consolidation_at),
             consolidation_hours=self.consolidation_hours,
             consolidation_runs=self.consolidation_runs,
             consolidation_signals=self.consolidation_signals,
@@ -336,10 +336,15 @@ class Settings:
             consolidation_score=self.consolidation_score,
             consolidation_suggestions=self.consolidation_suggestions,
             consolidation_unused_days=self.consolidation_unused_days,
-            promotion_rules=self.promotion_rules,
+            promotion_rules=_unless_off(self.promotion_rules),
             search=self.weights,
             search_fresh_days=self.search_fresh_days,
         )
+
+
+def _unless_off(text: str) -> str:
+    """An empty variable is one that was not set; so what is to be nothing is spelt `-`."""
+    return "" if text == "-" else text
 
 
 def table() -> list[Setting]:

@@ -24,7 +24,7 @@ import psycopg
 from minutebook.ledger.database import Database, open_database
 from minutebook.ledger.sqlite_tx import SqliteSession
 from minutebook.wiring import SCHEMA
-from tests.crash import adopting, pipeline, story
+from tests.crash import adopting, consolidating, pipeline, story
 from tests.invariants import state_of, violations
 
 Order = dict[str, Any]
@@ -203,9 +203,21 @@ def adopt(order: Order) -> dict[str, Any]:
     return {"steps": steps.names, **found}
 
 
+def consolidate(order: Order) -> dict[str, Any]:
+    """Consolidate a project and take what that suggests, and die on the way if so ordered."""
+    steps = Steps(order.get("kill_at"))
+    steps.resting = True
+    steps.watch()
+
+    def ready() -> None:
+        steps.resting = False
+
+    return {**consolidating.consolidate(Path(order["home"]), ready), "steps": steps.names}
+
+
 DEEDS: dict[str, Callable[[Order], dict[str, Any]]] = {
     "tell": tell, "resume": resume, "look": look, "migrate": migrate, "crowd": crowd, "adopt": adopt, "capture": capture,
-    "begin": pipeline.begin,
+    "begin": pipeline.begin, "consolidate": consolidate,
 }  # fmt: skip
 
 

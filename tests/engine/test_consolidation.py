@@ -90,7 +90,7 @@ def test_nothing_begins_on_its_own_where_it_is_turned_off(house: House, clock: C
     status = house.jones(consolidation.status)
     assert (status.enabled, status.sentence) == (
         False,
-        "It does not begin on its own: MINUTEBOOK_CONSOLIDATION_AT is empty.",
+        "It does not begin on its own: MINUTEBOOK_CONSOLIDATION_AT turns it off.",
     )
 
 

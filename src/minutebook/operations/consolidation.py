@@ -222,7 +222,7 @@ def status(call: Call) -> ConsolidationStatus:
     waits = jobs.pending(call.tx, GATES_JOB, "recurring")
     enabled = bool(limits.consolidation_at)
     if not enabled:
-        said = "It does not begin on its own: MINUTEBOOK_CONSOLIDATION_AT is empty."
+        said = "It does not begin on its own: MINUTEBOOK_CONSOLIDATION_AT turns it off."
     elif not serving:
         said = "It does not begin on its own: no service runs here."
     elif running is not None:
