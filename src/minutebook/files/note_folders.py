@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from minutebook.files.agent_folders import agent_folder
 from minutebook.files.note_rendering import INDEX
@@ -45,6 +46,7 @@ def agents_path(project: str) -> str:
     return f"{base_of(project)}{AGENTS}"
 
 
+@lru_cache(4_096)
 def folder_of(scope: Scope, project: str) -> Folder | None:
     """The folder of a scope in the workspaces of a project (or in the home); None for what has no notes there."""
     if scope.project != project:

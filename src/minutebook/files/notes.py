@@ -25,12 +25,13 @@ from minutebook.files.note_folders import (
     nameless,
     scope_of_agent,
 )
+from minutebook.files.note_index import index_path
 from minutebook.files.note_pass import Listing, Pass, Tree, is_listed
 from minutebook.files.note_rendering import INDEX
 from minutebook.files.note_taking import Desk
 from minutebook.files.note_writing import MOST_NOTES, facts_text
 from minutebook.files.place import Means, Place, enter
-from minutebook.files.safe import Named, Root, Sort
+from minutebook.files.safe import Facts, Named, Root, Sort
 from minutebook.ledger import manifest, notes, positions, readings
 from minutebook.ledger.database import Tx
 from minutebook.model.errors import MinutebookError
@@ -52,6 +53,8 @@ class NotesPart:
         self._hands = Hands(person)
         self._locks: dict[str, threading.Lock] = {}
         self._guard = threading.Lock()
+        #: the list of a folder as it was last seen to: up to where in the log, and which file it was
+        self._listed: dict[tuple[Place, str], tuple[int, Facts | None]] = {}
 
     def settle(self, means: Means, place: Place, wish: Wish) -> Sequence[FileDone]:
         return self.run(means, place, wish)
@@ -89,7 +92,7 @@ class NotesPart:
             work.settle(_paths(work, files=files, unread={str(f.details.get("path")) for f in faults}))
             work.writing.plan(work.lines.values(), work.rows)
             work.writing.write()
-            work.writing.index(_folders_touched(work, files=files))
+            self._list_anew(means, place, root, work, seq, files=files)
             self._remember(means, place, root, work, position, seq, files=files)
             return work.done
 
@@ -117,6 +120,26 @@ class NotesPart:
             return [*lines, *_without_notes(work), *_index_lines(means, place, root)]
 
     # --- inside ---
+
+    def _list_anew(
+        self, means: Means, place: Place, root: Root, work: Pass, seq: int, *, files: bool
+    ) -> None:
+        """Write the lists anew of folders in which something happened; what another process did is seen at the file."""
+        due = _folders_touched(work)
+        if files:
+            known = {path: self._listed.get((place, path)) for path in work.listings}
+            oldest = min((each[0] for each in known.values() if each is not None), default=0)
+            with means.database.read() as tx:
+                quiet = notes.changed(tx, oldest, seq, most=0) == []
+            same = {
+                path for path, each in known.items() if each is not None and each[1] == _list_at(work, path)
+            }
+            due |= set(work.listings) - (same if quiet else set())
+        folders = [listing.folder for path, listing in work.listings.items() if path in due]
+        work.writing.index(folders)
+        for folder in folders if files else ():
+            named = root.look(index_path(folder))
+            self._listed[place, folder.path] = (seq, None if named is None else named.facts)
 
     def _lock_of(self, place: Place) -> threading.Lock:
         with self._guard:
@@ -264,15 +287,21 @@ def _paths(work: Pass, *, files: bool, unread: set[str]) -> set[str]:
     return {path for path in paths if not any(path.startswith(f"{folder}/") for folder in unread)}
 
 
-def _folders_touched(work: Pass, *, files: bool) -> list[Folder]:
-    if files:
-        return [listing.folder for listing in work.listings.values()]
+def _folders_touched(work: Pass) -> set[str]:
+    """The folders of which a pass changed something, or follows something."""
     touched = {done.path.rpartition("/")[0] for done in work.done}
-    for line in work.lines.values():
-        folder = folder_of(line.scope, work.desk.place.project)
-        if folder is not None:
-            touched.add(folder.path)
-    return [listing.folder for path, listing in work.listings.items() if path in touched]
+    if not work.looked:
+        for line in work.lines.values():
+            folder = folder_of(line.scope, work.desk.place.project)
+            if folder is not None:
+                touched.add(folder.path)
+    return touched
+
+
+def _list_at(work: Pass, folder: str) -> Facts | None:
+    """Which file the list of a folder is."""
+    named = (work.listings[folder].names or {}).get(INDEX)
+    return None if named is None else named.facts
 
 
 # --- telling ----------------------------------------------------------------------------------------------

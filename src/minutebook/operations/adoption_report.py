@@ -83,7 +83,9 @@ class Report:
             "no entries"
         ]
         new = len(self.plan.new_files)
-        kept = f"{new:,} of the files {'are' if applied else 'would be'} kept as new sources"
+        one = new == 1
+        are = ("is" if one else "are") if applied else "would be"
+        kept = f"{new:,} of the files {are} kept as {'a new source' if one else 'new sources'}"
         told = f"{'Adopted' if applied else 'Found'} {found} of {survey.root}: {', '.join(parts)}; {kept}."
         if uncertain:
             told += f" {uncertain:,} need{'s' if uncertain == 1 else ''} a look."
