@@ -1,7 +1,8 @@
 """A process that takes in notes and letters and is killed at each of its steps in turn, a fresh child for each.
 
-A step is what `dying_mirror` calls one. It prints one line of JSON: how many steps a whole pass has, how many kills
-there were, and what went wrong after any.
+A step is what `dying_mirror` calls one. The passes are those of `files sync`, or, with `watch` as the third word, what
+the service's duties do: the watcher with its thread, and the mirror. It prints one line of JSON: how many steps a whole
+pass has, how many kills there were, and what went wrong after any.
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ import json
 import re
 import shutil
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from minutebook.files import notes
+from minutebook.files import desk as desks
+from minutebook.files import mirror_worker, notes, watcher
 from minutebook.operations import memories
 from tests.conftest import Clock
-from tests.files.desks import INBOX, MEMORY, Desk
+from tests.files.desks import HOST, INBOX, MEMORY, Desk
 from tests.files.dying_mirror import child, count_steps
 from tests.houses import House
 
@@ -73,6 +77,23 @@ def settle(base: Path, kill_at: int | None) -> int:
     return steps
 
 
+def watch(base: Path, kill_at: int | None) -> int:
+    """The duties of a service, until they find nothing more to do at once."""
+    desk = open_desk(base, at=LATER)
+    watcher._BREATH = mirror_worker._BREATH = 0.0
+    office = desks.Desk(HOST, (desk.letters, desk.notes))
+    duties = (watcher.Watcher(desk.means, office), mirror_worker.MirrorWorker(desk.means, office))
+    count, ending = count_steps(kill_at), threading.Event()
+    for _ in range(3):
+        for duty in duties:
+            duty.step(ending)
+    steps = count[0]
+    for duty in duties:
+        duty.close()
+    desk.house.close()
+    return steps
+
+
 def settled(base: Path) -> dict[str, Any]:
     """What a restart makes of it: the ledger, the files, how they stand, and whether anything is left to do."""
     desk = open_desk(base, at="2026-02-02T00:00:00.000000Z")
@@ -96,20 +117,20 @@ def settled(base: Path) -> dict[str, Any]:
     return {"rows": rows, "lines": lines, "files": files, "again": again}
 
 
-def main(base: Path, every: int) -> None:
+def main(base: Path, every: int, deed: Callable[[Path, int | None], int]) -> None:
     gc.freeze()
     run = base / "run"
     run.mkdir(parents=True)
     child(prepare, run)
     shutil.copytree(run, base / "kept", symlinks=True)
-    _, steps = child(settle, run, None)
+    _, steps = child(deed, run, None)
     _, whole = child(settled, run)
     wrong: list[str] = []
     kills = 0
     for at in range(1, steps + 1, every):
         shutil.rmtree(run)
         shutil.copytree(base / "kept", run, symlinks=True)
-        killed, _ = child(settle, run, at)
+        killed, _ = child(deed, run, at)
         kills += killed
         _, after = child(settled, run)
         if after != whole:
@@ -119,4 +140,4 @@ def main(base: Path, every: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), watch if sys.argv[3:] == ["watch"] else settle)
