@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from minutebook.ledger.database import open_database
 from minutebook.model.captures import Trigger
+from minutebook.wiring import SCHEMA, utc_now
 from tests.surfaces.services import Served, until
 
 TALK = """Ana: Which database do we take?
@@ -146,3 +148,55 @@ def test_what_failed_can_be_retried_and_its_source_is_whole(tmp_path: Path) -> N
         assert program.ok("jobs", "retry")["jobs"] == []  # nothing had given up
     finally:
         program.end()
+
+
+def test_a_dead_model_and_a_poison_job_cost_nothing_but_their_own_work(tmp_path: Path) -> None:
+    """Failure rules: what failed is told, stays retryable, and holds up nobody."""
+    nowhere = {"MINUTEBOOK_MODEL_URL": "http://127.0.0.1:1/v1", "MINUTEBOOK_MODEL_NAME": "reader"}
+    program = Served(tmp_path / "h", tmp_path, MINUTEBOOK_PORT="0", MINUTEBOOK_JOB_WORKERS="0", **nowhere)
+    try:
+        program.ok("projects", "create", "Nostromo")
+        program.environment["MINUTEBOOK_PROJECT"] = "nostromo"
+        poisoned = program.ok(
+            "capture", "note", "Turns out the third airlock opens only after the second one."
+        )
+        program.ok("stop")
+        _poison(program, poisoned["job"])
+        program.environment["MINUTEBOOK_JOB_WORKERS"] = "1"
+        receipt = program.ok("capture", "conversation", TALK, "both agreed")
+        assert read(program, receipt["capture"])["outcome"]["proposed"] == 3
+        until(lambda: program.ok("jobs", "list", "--state", "dead")["items"], "it was given up")
+        [dead] = program.ok("jobs", "list", "--state", "dead")["items"]
+        assert (dead["id"], dead["fault"], dead["attempts"]) == (poisoned["job"], "KeyError", 8)
+        assert program.ok("sources", "show", poisoned["source"])["text"].startswith("Turns out")
+        assert program.ok("health")["jobs"]["dead"] == 1
+        until(lambda: any(one["fault"] for one in asking(program)), "the model was asked")
+        asked = asking(program)
+        assert {one["state"] for one in asked} <= {"todo", "doing"}  # tried again, later and later
+        assert all("does not answer" in one["fault"] for one in asked)
+        _poison(program, poisoned["job"], cured=poisoned["capture"])
+        assert program.ok("jobs", "retry", "--kind", "extract")["jobs"] == [poisoned["job"]]
+        assert read(program, poisoned["capture"])["outcome"]["proposed"] == 1
+    finally:
+        program.end()
+
+
+def asking(program: Served) -> list[dict[str, Any]]:
+    return program.ok("jobs", "list", "--kind", "extract_model")["items"]
+
+
+def _poison(program: Served, job: str, cured: str | None = None) -> None:
+    """Take away what a job is about, and all but its last attempt; or give it back. Nobody else has the ledger."""
+    program.ok("stop")
+    payload = {} if cured is None else {"capture": cured}
+    with open_database(
+        f"sqlite://{program.home}/ledger.db", schema=SCHEMA, wait=20, clock=utc_now
+    ) as database:
+        database.write(
+            "global",
+            lambda tx: tx.run(
+                "UPDATE jobs SET payload = :payload, attempts = 7 WHERE id = :id AND kind = 'extract'",
+                payload=json.dumps(payload),
+                id=job,
+            ),
+        )

@@ -100,6 +100,18 @@ class ProposalLine:
     flags: tuple[str, ...]
     id: str
     created_at: str
+    confidence: float | None = None
+    #: what it rests on, first of all: `source:ID#12-14`
+    evidence: str | None = None
+    #: likely duplicates, and what says otherwise: ids of memories and proposals
+    similar: tuple[str, ...] = ()
+    contradicts: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> str:
+        """What stands beside it, in a few words."""
+        counted = ((len(self.contradicts), "against"), (len(self.similar), "alike"))
+        return ", ".join(f"{count} {how}" for count, how in counted if count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,18 @@ def _line(call: Call, proposal: Proposal) -> ProposalLine:
         flags=proposal.would.flags,
         id=proposal.id,
         created_at=proposal.created_at,
+        confidence=proposal.confidence,
+        evidence=_rests_on(proposal),
+        similar=proposal.would.similar,
+        contradicts=proposal.would.contradicts,
     )
+
+
+def _rests_on(proposal: Proposal) -> str | None:
+    if not proposal.evidence:
+        return None
+    first = proposal.evidence[0]
+    return f"{first.kind}:{first.ref}" + (f"#{first.span}" if first.span else "")
 
 
 @operation(Access.READ)

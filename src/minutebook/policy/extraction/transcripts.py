@@ -99,7 +99,7 @@ def form_of(lines: list[str]) -> Form:
         if whole is not None and any(_is_message(one) for _, one in whole):
             return Form.MESSAGES
     found = [one for _, one in _objects(head)]
-    if found and len(found) * 2 > len(head):
+    if found and (len(found) * 2 > len(head) or head[0].startswith("{")):
         if any("payload" in one and isinstance(one.get("type"), str) for one in found):
             return Form.CODEX
         if any(

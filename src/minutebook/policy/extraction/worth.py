@@ -63,9 +63,14 @@ PLEASE = r"(?:please |pls |kindly )?"
 WE = r"(?:we|the (?:whole )?team|everyone|all of us|legal|ops|product|management)"
 DECIDED = r"(?:decided|agreed|settled|chose|opted|resolved|concluded|voted|committed|standardi[sz]ed)"
 VERB = (
-    r"(?:add|answer|ask|avoid|bypass|call|change|check|commit|copy|create|delete|deploy|disable|edit|enable|expose|force"
-    r"|hard-?code|import|include|keep|leave|log|make|merge|mock|move|open|pin|publish|push|put|rebase|reformat|release|rely|remove"
-    r"|rename|return|review|run|send|ship|skip|squash|start|store|tag|test|touch|update|upgrade|use|validate|write|wrap)"
+    r"(?:hard-?code|add|allow|answer|ask|assume|avoid|block|break|build|bypass|cache|call|cast|catch|change"
+    r"|check|close|combine|commit|compare|compute|convert|copy|create|delete|deploy|disable|duplicate|edit"
+    r"|enable|encode|escape|expect|expose|force|format|generate|ignore|import|include|inject|inline|install"
+    r"|invoke|join|keep|leave|load|lock|log|make|merge|mix|mock|modify|move|nest|open|override|parse"
+    r"|persist|pin|poll|print|process|publish|push|put|query|quote|raise|rebase|refactor|reference|reformat"
+    r"|release|rely|remove|rename|replace|reset|restart|retry|return|reuse|review|round|run|save|send|serve"
+    r"|share|ship|sign|silence|skip|sleep|split|squash|start|store|swallow|tag|test|throw|touch|truncate"
+    r"|trust|update|upgrade|use|validate|verify|wrap|write)"
 )
 #: What somebody is told to do: at the start of a clause.
 ACT = (
