@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from minutebook.files import workspace
 from minutebook.model.actors import Role
 from minutebook.operations.parameters import Parameter
 from minutebook.operations.registry import REGISTRY, Access, Operation
@@ -18,7 +19,7 @@ from minutebook.surfaces.http.bounds import names_files
 from tests import postgres
 from tests.conftest import ENGINES
 from tests.parity import story
-from tests.parity.surfaces import SURFACES, Outside, open_surface
+from tests.parity.surfaces import SURFACES, Http, Outside, open_surface
 
 #: Stands in every text of the other project, and must never be told to anybody who is bound to this one.
 CANARY = "kanarienvogel"
@@ -35,6 +36,8 @@ WHOLE = {
     "projects.create", "projects.link", "system.backup", "system.import", "system.reindex", "providers.enable",
     "providers.disable",
 }  # fmt: skip
+#: What a first parameter is called that names something.
+NAMING = ("ref", "id", "session", "name", "search", "day", "other")
 #: Verbs that make something new.
 MAKING = {"create", "write", "submit", "add", "start", "add_repo"}
 
@@ -100,11 +103,35 @@ def foreign(surface: Outside) -> list[str]:
     ask("projects.add_repo", name=f"{CANARY}-repo", remote=f"https://example.org/{CANARY}")
     ask("projects.see", path=f"/home/{CANARY}", host=f"{CANARY}.example.org")
     ask("actors.add", name=f"{CANARY}-person", role="agent", bound_to=OTHER)
+    ask("agents.add", name=f"{CANARY}-person", charter=f"You feed the {CANARY}.")
+    run = ask("runs.start", task=f"catch the {CANARY}")["run"]["id"]
+    ask("runs.finish", ref=run, summary=f"The {CANARY} flew.", transcript=f"User: where is the {CANARY}?")
+    kept = ask("captures.document", content=f"# {CANARY}\n- We feed the {CANARY} on Fridays.", title=f"{CANARY} minutes")  # fmt: skip
+    searched = ask("search.search", query=f"{CANARY} sings")["search"]
+    for number in (8080, 9090):
+        ask("memories.write", type="project", slug=f"{CANARY}-{number}", content=f"The cage of the {CANARY} in the lower deck listens on port {number}.")  # fmt: skip
+    batch = ask("consolidation.run")
+    adopted = adopt(surface, project["id"], ask)
     return [
+        run, kept["capture"], kept["source"], kept["job"], searched, batch["run"]["id"], adopted,
+        *(suggestion["id"] for suggestion in batch["suggestions"]),
         project["id"], OTHER, memory["memory"], memory["verdict"], f"{CANARY}-m", decision["memory"],
         proposal["id"], f"{CANARY}-p", session["id"], f"{CANARY}-s", retired["memory"],
         tombstone["id"], token["id"], f"{CANARY}-person", f"{CANARY}-agent",
     ]  # fmt: skip
+
+
+def adopt(surface: Outside, project: str, ask: Any) -> str:
+    """Have the other project take in a repository that is full of the canary."""
+    root = surface.home / f"{CANARY}-adopted"
+    ledger = root / ".squad" / "decisions.md"
+    ledger.parent.mkdir(parents=True)
+    ledger.write_text(
+        f"# Decisions\n\n### 2026-01-05: Keep a {CANARY}\n**By:** Ash\n**What:** The {CANARY} stays.\n"
+    )
+    workspace.create(root, project=project, name=f"Sulaco {CANARY}", created_at="2026-01-01T00:00:00Z")
+    ask("projects.see", path=str(root), host="elsewhere")
+    return ask("adopt.adopt", path=str(root), confirm=True)["id"]
 
 
 def test_a_token_may_what_its_role_may_in_its_project_and_nothing_in_another(surface: Outside) -> None:
@@ -153,6 +180,8 @@ def test_through_a_link_exactly_the_linked_memory_is_told_and_nothing_beside_it(
 def leaks(surface: Outside, names: list[str]) -> list[tuple[str, str, str]]:
     """What of the other project is told to an agent and to an operator who are bound to this one."""
     leaks: list[tuple[str, str, str]] = []
+    # Behind each surface is the same service: on one every name is tried, on the others every third.
+    names = names if isinstance(surface, Http) else names[::3]
     for who in ("Ripley", "Mother"):
         for operation in REGISTRY.all():
             if operation.noun == "system" and operation.name != "system.health":
@@ -170,11 +199,7 @@ def leaks(surface: Outside, names: list[str]) -> list[tuple[str, str, str]]:
 def _names_something(operation: Operation) -> str | None:
     """The parameter that names what is there already, if an operation is about something."""
     first = next(iter(operation.parameters), None)
-    return (
-        None
-        if operation.verb in MAKING or first is None or first.name not in ("ref", "id", "session", "name")
-        else first.name
-    )
+    return None if operation.verb in MAKING or first is None or first.name not in NAMING else first.name
 
 
 def _code(answer: Any) -> str:
