@@ -72,11 +72,13 @@ def test_what_a_model_finds_waits_in_the_inbox_with_its_lines_and_its_cost_is_to
 ) -> None:
     bad = {**FOUND, "type": "boundary"}
     think(house, script, said({"findings": [FOUND, bad]}))
-    house.mother(captures.conversation, content=TEXT, consent="given")
+    receipt = house.mother(captures.conversation, content=TEXT, consent="given")
     work(house)
     [line] = house.dallas(inbox.list_).items
     proposal = house.dallas(inbox.show, ref=line.slug).proposal
     assert proposal.content == FOUND["content"]
+    shown = house.mother(captures.show, ref=receipt.capture)
+    assert "1 model questions, 100 tokens in, 20 tokens out, 1 found by model" in shown.stages[1].said
     assert (proposal.origin, proposal.agent, proposal.confidence) == ("extraction", "extractor", 0.7)
     [evidence] = proposal.evidence
     assert (evidence.kind, evidence.span) == ("source", "1-1")

@@ -9,6 +9,7 @@ from minutebook.controller.capture import Tally, append_event, propose_all
 from minutebook.engine.extraction import Task, call_for, candidate_of, is_own, task_of
 from minutebook.engine.jobs import Desk, Ending, Kind
 from minutebook.engine.model_jobs import EXTRACT_MODEL, mind_of
+from minutebook.ledger import captures
 from minutebook.ledger.database import Tx
 from minutebook.policy.extraction import transcripts
 from minutebook.policy.extraction.asking import Piece, believed, pieces, question
@@ -71,12 +72,29 @@ def _work(desk: Desk) -> Ending:
 
     def end(tx: Tx) -> str:
         detail = cost.detail(tally, name)
+        _note_cost(tx, task, cost)
         append_event(
             call_for(desk, tx, task), "capture.read_by_model", task.ingestion.id, detail, task.ingestion.run
         )
         return cost.sentence(tally)
 
     return end
+
+
+def _note_cost(tx: Tx, task: Task, cost: _Cost) -> None:
+    """Add what was asked and what it cost to what became of the capture: whoever looks there is to see it."""
+    ingestion = captures.get(tx, task.ingestion.id)
+    if ingestion is None:
+        return
+    spent = {
+        "model_questions": cost.asked,
+        "tokens_in": cost.tokens_in,
+        "tokens_out": cost.tokens_out,
+        "found_by_model": cost.found,
+    }
+    before = ingestion.outcome
+    outcome = {**before, **{what: before.get(what, 0) + count for what, count in spent.items()}}
+    captures.advance(tx, ingestion.id, done=ingestion.done, outcome=outcome)
 
 
 def _one(

@@ -319,7 +319,9 @@ def _extracted(ingestion: Ingestion) -> Stage:
         said = f"failed {ingestion.retries} times, is tried again: {ingestion.fault}"
     elif ingestion.state is CaptureState.DONE:
         counted = [
-            f"{n} {name}" for name, n in ingestion.outcome.items() if isinstance(n, int) and name != "turns"
+            f"{n:,} {name.replace('_', ' ')}"
+            for name, n in ingestion.outcome.items()
+            if isinstance(n, int) and name != "turns"
         ]
         said = ", ".join(counted) or "nothing was found"
     elif ingestion.state is CaptureState.WORKING:
