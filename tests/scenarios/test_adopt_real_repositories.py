@@ -29,6 +29,8 @@ pytestmark = pytest.mark.skipif(
     not SAMPLES.is_dir(), reason=f"no samples of real repositories at {SAMPLES.name}"
 )
 REPOSITORIES = sorted(path.name for path in SAMPLES.iterdir()) if SAMPLES.is_dir() else []
+#: Those of the short run, where the mirror is laid over them.
+SHORT = ("csharpfritz__SquadUI", "spboyer__sensei")
 MOTHER = Actor("mother", "Mother", Role.OPERATOR)
 
 
@@ -108,7 +110,11 @@ def test_author_and_date_are_found_as_often_as_by_the_best_rule_known(
     assert dated >= dates
 
 
-@pytest.mark.parametrize("repository", ["csharpfritz__SquadUI", "spboyer__sensei"], indirect=True)
+@pytest.mark.parametrize(
+    "repository",
+    [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in REPOSITORIES],
+    indirect=True,
+)
 def test_the_mirror_takes_nothing_of_an_adopted_repository_that_is_not_kept(
     repository: Path, mother: LocalClient
 ) -> None:
