@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from typing import Any
@@ -90,6 +91,33 @@ def test_an_answer_that_takes_too_long_is_none() -> None:
             model(script, seconds=0.2).ask(QUESTION)
         script.wait.set()
     assert raised.value.code == "no_model"
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"HTTP/1.1 200 OK\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9000\r\n\r\n"]
+)
+def test_one_that_says_a_letter_now_and_then_is_late_too(head: bytes) -> None:
+    """Not even a line that is never silent for long keeps anybody longer than the time it has."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        over = threading.Event()
+
+        def drip() -> None:
+            line, _ = listening.accept()
+            with line, contextlib.suppress(OSError):
+                line.sendall(head)
+                while not over.wait(0.02):
+                    line.sendall(b" ")
+
+        dripping = threading.Thread(target=drip)
+        dripping.start()
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+        door = ChatModel(Endpoint(url, "reader", seconds=0.3), Breaker(Ticks()), tokens=10)
+        try:
+            with pytest.raises(MinutebookError, match="took too long"):
+                door.ask(QUESTION)
+        finally:
+            over.set()
+            dripping.join()
 
 
 def test_where_nobody_listens_it_is_left_alone_after_some_failures_and_tried_again_later() -> None:

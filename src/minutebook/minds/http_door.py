@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import socket
 import ssl
+import threading
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,14 +36,25 @@ def post(endpoint: Endpoint, path: str, body: dict[str, Any], seconds: float) ->
     headers = {"Content-Type": "application/json", "Accept": "application/json"}
     if endpoint.key:
         headers["Authorization"] = f"Bearer {endpoint.key}"
+    late = threading.Event()
+    over: threading.Timer | None = None
     try:
+        connection.connect()
+        # The time of a socket is for each piece: who sends a byte now and then would never be late.
+        over = threading.Timer(seconds, _hang_up, (connection.sock, late))
+        over.daemon = True
+        over.start()
         connection.request("POST", parts.path.rstrip("/") + path, json.dumps(body), headers)
         with connection.getresponse() as answer:
             said = answer.read(_ANSWER_BYTES + 1)
     except (OSError, http.client.HTTPException) as error:
-        raise silent(type(error).__name__) from error
+        raise silent("it took too long" if late.is_set() else type(error).__name__) from error
     finally:
+        if over is not None:
+            over.cancel()
         connection.close()
+    if late.is_set():
+        raise silent("it took too long")
     if answer.status in _REFUSALS:
         raise MinutebookError("invalid_input", f"The model does not take what it was sent ({answer.status}).")
     # Also when it sends us elsewhere: a key goes to nobody but whom it was given for.
@@ -50,6 +64,12 @@ def post(endpoint: Endpoint, path: str, body: dict[str, Any], seconds: float) ->
         return json.loads(said)
     except (ValueError, RecursionError) as error:
         raise strange() from error
+
+
+def _hang_up(line: socket.socket, late: threading.Event) -> None:
+    late.set()
+    with contextlib.suppress(OSError):  # it is gone already
+        line.shutdown(socket.SHUT_RDWR)
 
 
 def strange() -> MinutebookError:
