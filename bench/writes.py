@@ -118,7 +118,7 @@ def recorded(home: Path, texts: Texts, count: int) -> tuple[Path, list[list[Stat
     ours.service.database.backup(copy)
     writes: list[list[Statement]] = []
     current: list[Statement] = []
-    originals = {name: getattr(sqlite_tx.SqliteTx, name) for name in ("one", "all", "run")}
+    originals = {name: getattr(sqlite_tx.SqliteTx, name) for name in ("one", "all", "run", "put")}
 
     def spy(name: str) -> Callable[..., Any]:
         def method(self: Any, sql: str, /, **params: Any) -> Any:

@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from minutebook.ledger.database import Database, Tx, open_database
+from minutebook.ledger.dialects import UniqueViolation
 from minutebook.model.errors import MinutebookError, Refusal
 
 SCHEMA = """
@@ -187,6 +188,59 @@ def test_a_write_that_fails_after_it_changed_something_has_the_batch_run_once_mo
     assert (str(answers["fails"]), str(answers["fails too"])) == ("mine", "mine too")
     assert ids(database) == ["a", "b"]
     assert runs == {"a": 2, "fails": 2, "fails too": 1, "b": 1}
+
+
+def put(id: str) -> Callable[[Tx], str]:
+    def work(tx: Tx) -> str:
+        tx.put("INSERT INTO things (id) VALUES (:id)", id=id)
+        return id
+
+    return work
+
+
+def test_what_is_put_is_there_for_the_next_statement_and_for_everybody(database: Database) -> None:
+    def work(tx: Tx) -> list[str]:
+        put("b")(tx)
+        put("a")(tx)
+        return [row["id"] for row in tx.all("SELECT id FROM things ORDER BY id")]
+
+    assert database.write("p", work) == ["a", "b"]
+    assert database.write("p", put("c")) == "c"
+    assert ids(database) == ["a", "b", "c"]
+
+
+def test_what_was_put_in_vain_fails_its_own_write_alone(database: Database) -> None:
+    with pytest.raises(MinutebookError) as first:
+        database.write("p", lambda tx: (put("x")(tx), put("x")(tx)))
+    assert first.value.code == "exists"
+    answers = Line(database).run({"a": put("a"), "clash": put("a"), "b": put("b"), "c": add("c")})
+    assert (answers["a"], answers["b"], answers["c"]) == ("a", "b", "c")
+    assert isinstance(answers["clash"], MinutebookError)
+    assert answers["clash"].code == "exists"
+    assert ids(database) == ["a", "b", "c"]
+
+
+def test_a_refusal_that_put_something_in_vain_is_no_refusal(database: Database) -> None:
+    database.write("p", put("a"))
+
+    def work(tx: Tx) -> None:
+        put("a")(tx)
+        raise Refusal("secret")
+
+    with pytest.raises(MinutebookError) as raised:
+        database.write("p", work)
+    assert raised.value.code == "exists"
+
+
+def test_what_was_put_inside_a_savepoint_fails_inside_it(database: Database) -> None:
+    def work(tx: Tx) -> str:
+        put("a")(tx)
+        with pytest.raises(UniqueViolation), tx.savepoint():
+            put("a")(tx)
+        return put("b")(tx)
+
+    assert database.write("p", work) == "b"
+    assert ids(database) == ["a", "b"]
 
 
 def test_no_write_is_acknowledged_before_the_commit(database: Database) -> None:

@@ -15,7 +15,7 @@ def add(tx: Tx, project: str, ref: str, sketch: Sequence[int]) -> None:
     if not sketch:
         return
     names = _names(sketch)
-    tx.run(
+    tx.put(
         f"""INSERT INTO bands (project_id, band, ref)
             VALUES {", ".join(f"(:project, :{name}, :ref)" for name in names)} ON CONFLICT DO NOTHING""",
         project=project,
@@ -28,7 +28,7 @@ def remove(tx: Tx, project: str, ref: str, sketch: Sequence[int]) -> None:
     if not sketch:
         return
     names = _names(sketch)
-    tx.run(
+    tx.put(
         f"""DELETE FROM bands
              WHERE project_id = :project AND ref = :ref AND band IN ({", ".join(":" + name for name in names)})""",
         project=project,

@@ -112,6 +112,13 @@ class Tx(ABC):
         """Run the statement and return how many rows it changed."""
 
     @abstractmethod
+    def put(self, sql: str, /, **params: Any) -> None:
+        """Run the statement, of which nobody asks what came of it; PostgreSQL is sent it with the next one.
+
+        Should it fail, the write fails. An error that is to be caught needs `run`, or a savepoint around.
+        """
+
+    @abstractmethod
     def savepoint(self) -> AbstractContextManager[None]:
         """Undo what was done inside if it raises; the transaction goes on.
 

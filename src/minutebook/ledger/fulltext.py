@@ -23,7 +23,7 @@ class Range:
 def put(tx: Tx, *, ref: str, kind: str, project: str, line: str) -> None:
     """Have something found by the terms of a line. In another project than before it must be removed first."""
     place = _own_range(tx, project)
-    tx.run(
+    tx.put(
         f"""INSERT INTO texts (doc, ref, kind, project_id, terms)
             VALUES ({tx.dialect.next_doc}, :ref, :kind, :project, :line)
             ON CONFLICT (ref) DO UPDATE SET terms = excluded.terms WHERE texts.terms <> excluded.terms""",

@@ -54,7 +54,7 @@ _UPDATE = """
 
 def insert(tx: Tx, memory: Memory, claim: str, verdict: str) -> None:
     """Store a new memory with its first revision, tags, text and sketch."""
-    tx.run(_INSERT, **_columns(memory, claim))
+    tx.put(_INSERT, **_columns(memory, claim))
     _add_tags(tx, memory.id, memory.tags)
     revisions.keep(tx, memory, verdict)
     _derive(tx, memory)
@@ -65,7 +65,7 @@ def replace(tx: Tx, prior: Memory, memory: Memory, claim: str, verdict: str) -> 
     if not tx.run(_UPDATE, **_columns(memory, claim)):
         return False
     if prior.tags != memory.tags:
-        tx.run("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
+        tx.put("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
         _add_tags(tx, memory.id, memory.tags)
     revisions.keep(tx, memory, verdict)
     if prior.scope.project != memory.scope.project:
@@ -77,7 +77,7 @@ def replace(tx: Tx, prior: Memory, memory: Memory, claim: str, verdict: str) -> 
 
 def _add_tags(tx: Tx, ref: str, tags: Sequence[str]) -> None:
     for tag in tags:
-        tx.run("INSERT INTO tags (ref, tag) VALUES (:ref, :tag) ON CONFLICT DO NOTHING", ref=ref, tag=tag)
+        tx.put("INSERT INTO tags (ref, tag) VALUES (:ref, :tag) ON CONFLICT DO NOTHING", ref=ref, tag=tag)
 
 
 def _derive(tx: Tx, memory: Memory) -> None:
@@ -99,7 +99,7 @@ def underive(tx: Tx, memory: Memory) -> None:
 
 def rederive(tx: Tx, memory: Memory) -> None:
     """Build the derived rows of a memory anew."""
-    tx.run("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
+    tx.put("DELETE FROM tags WHERE ref = :ref", ref=memory.id)
     _add_tags(tx, memory.id, memory.tags)
     fulltext.move(tx, memory.id, memory.scope.project)
     _derive(tx, memory)

@@ -314,7 +314,9 @@ class _Bench:
             SET LOCAL lock_timeout = {max(1, int(self._wait * 1000))};
             SELECT pg_advisory_xact_lock({key})""")
         try:
-            yield PostgresTx(self._connection, self._place)
+            tx = PostgresTx(self._connection, self._place)
+            yield tx
+            tx.send()
             self.script("COMMIT")
         finally:
             self._rollback()

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, nullcontext
+from typing import Any, Protocol
 
 import psycopg
 from psycopg.pq import TransactionStatus
@@ -26,15 +26,26 @@ from minutebook.model.errors import MinutebookError
 
 Connection = psycopg.Connection[DictRow]
 
+#: Whether the client's library can send several statements in one round trip.
+_PIPELINES = psycopg.Pipeline.is_supported()
+
 # The highest byte of an advisory lock's key says what the lock is for, so that none is mistaken for another.
 LANE, MIGRATION, SETTLING = 0x4C, 0x4D, 0x53
 _SEQ_BITS = 40  # a thousand thousand million events
 
 
+class Fell(Protocol):
+    """Is told that the transaction is over, and whether the connection is of no more use."""
+
+    def __call__(self, fault: Fault, *, spoiled: bool = False) -> None: ...
+
+
 class PostgresTx(Tx):
     """One transaction on one psycopg connection."""
 
-    __slots__ = ("_connection", "_fell", "_later", "_place", "_settled", "changes", "lasting")
+    __slots__ = (
+        "_connection", "_fell", "_later", "_place", "_savepoints", "_settled", "_unsent", "changes", "lasting",
+    )  # fmt: skip
     dialect = POSTGRES
 
     def __init__(
@@ -44,12 +55,15 @@ class PostgresTx(Tx):
         *,
         settled: int | None = None,
         later: Callable[[Callable[[], None]], None] | None = None,
-        fell: Callable[[Fault], None] | None = None,
+        fell: Fell | None = None,
         lasting: dict[str, Any] | None = None,
     ) -> None:
         self.lasting = {} if lasting is None else lasting
         #: statements that may have changed something
         self.changes = 0
+        # Statements of which nobody asked what came of them, in order: they go with the next one.
+        self._unsent: list[tuple[bytes, dict[str, Any]]] = []
+        self._savepoints = 0
         self._connection: Connection | None = connection
         self._place = place
         self._settled = settled
@@ -74,17 +88,39 @@ class PostgresTx(Tx):
         cursor = self._run(sql, params)
         return max(cursor.rowcount, 0) if statement(sql).changes else 0
 
+    def put(self, sql: str, /, **params: Any) -> None:
+        if self._savepoints or not params:
+            self._run(sql, params)  # what fails inside a savepoint must fail there
+            return
+        known = statement(sql)
+        if params.keys() != known.names:
+            check_names(sql, known.names, params)
+        self.changes += 1
+        self._unsent.append((known.psycopg, params))
+
+    def drop(self) -> None:
+        """Let go of what waits: the write that put it is undone."""
+        self._unsent = []
+
+    def send(self) -> None:
+        """Send what waits, in one round trip, and see that all of it went well."""
+        if self._unsent:
+            self._trip(None, {})
+
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         self.run("SAVEPOINT inner_work")
+        self._savepoints += 1
         try:
             yield
         except BaseException:
+            self._savepoints -= 1
             if self._connection is not None and not self._connection.closed:
                 self.run("ROLLBACK TO SAVEPOINT inner_work")
                 self.run("RELEASE SAVEPOINT inner_work")
             self.forget()
             raise
+        self._savepoints -= 1
         self.run("RELEASE SAVEPOINT inner_work")
 
     def lock(self, lane: str) -> None:
@@ -98,26 +134,38 @@ class PostgresTx(Tx):
     def end(self) -> None:
         """Make the value useless: a statement after the end would run outside any transaction."""
         self._connection = None
+        self._unsent = []
 
     def _run(self, sql: str, params: dict[str, Any]) -> psycopg.Cursor[DictRow]:
-        if self._connection is None:
-            raise MinutebookError("internal", "The transaction is over; a Tx must not be kept.")
         known = statement(sql)
         if params.keys() != known.names:
             check_names(sql, known.names, params)
         self.changes += known.changes
+        # Without parameters psycopg looks for no % and takes the text as it is.
+        cursor = self._trip(known.psycopg if params else sql.encode(), params)
+        assert cursor is not None
+        return cursor
+
+    def _trip(self, text: bytes | None, params: dict[str, Any]) -> psycopg.Cursor[DictRow] | None:
+        """One round trip: what waits, and a statement of which somebody wants to know what came of it."""
+        connection, unsent = self._connection, self._unsent
+        if connection is None:
+            raise MinutebookError("internal", "The transaction is over; a Tx must not be kept.")
+        self._unsent = []
         try:
-            # Without parameters psycopg looks for no % and takes the text as it is.
-            return (
-                self._connection.execute(known.psycopg, params)
-                if params
-                else self._connection.execute(sql.encode())
-            )
+            if not unsent:
+                return None if text is None else connection.execute(text, params or None)
+            with connection.pipeline() if _PIPELINES else nullcontext():
+                for waiting, given in unsent:
+                    connection.execute(waiting, given)
+                return None if text is None else connection.execute(text, params or None)
         except Exception as error:
             self.changes += 1  # nothing, but until that is undone the server takes no further statement
             fault = POSTGRES.fault(error)
-            if self._fell is not None and (fault.again or fault.lost):
-                self._fell(fault)
+            # Of several statements it may not have been the write's own, and psycopg is wrong about which of
+            # them are prepared now: the transaction is given up, and the connection with it.
+            if self._fell is not None and (fault.again or fault.lost or unsent):
+                self._fell(fault, spoiled=bool(unsent))
             raise fault.error from error
 
 
@@ -131,6 +179,7 @@ class PostgresSession:
         self._tx: PostgresTx | None = None
         self._lasting: dict[str, Any] = {}
         self._fault: Fault | None = None
+        self._spoiled = False
         self.later: list[Callable[[], None]] = []
 
     def begin(self, lane: str) -> Tx:
@@ -153,6 +202,10 @@ class PostgresSession:
     def changes(self) -> int:
         return 0 if self._tx is None else self._tx.changes
 
+    def finish(self) -> None:
+        if self._tx is not None:
+            self._tx.send()
+
     def mark(self) -> None:
         self._do("SAVEPOINT one_write")
 
@@ -160,6 +213,8 @@ class PostgresSession:
         self._do("RELEASE SAVEPOINT one_write")
 
     def undo(self) -> None:
+        if self._tx is not None:
+            self._tx.drop()
         self._do("ROLLBACK TO SAVEPOINT one_write; RELEASE SAVEPOINT one_write")
 
     def fault(self) -> Fault | None:
@@ -170,8 +225,13 @@ class PostgresSession:
         return self._fault
 
     def commit(self) -> None:
-        self._end_tx()
         assert self._connection is not None
+        if self._tx is not None:
+            try:
+                self._tx.send()
+            except MinutebookError as error:
+                raise NotCommitted(self._fault or Fault(error), alone=True) from error
+        self._end_tx()
         if self._connection.info.transaction_status == TransactionStatus.INERROR:
             error = MinutebookError(
                 "internal",
@@ -200,21 +260,22 @@ class PostgresSession:
         if connection is None:
             return
         try:
-            if not connection.closed:
+            if not connection.closed and not self._spoiled:
                 connection.execute(b"ROLLBACK")
                 return
         except psycopg.Error as error:
             self._fell(POSTGRES.fault(error))  # nothing is left to roll back; the next begin connects anew
         connection.close()
-        self._connection = None
+        self._connection, self._spoiled = None, False
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _fell(self, fault: Fault) -> None:
+    def _fell(self, fault: Fault, *, spoiled: bool = False) -> None:
         self._fault = self._fault or fault
+        self._spoiled = self._spoiled or spoiled
 
     def _end_tx(self) -> None:
         if self._tx is not None:

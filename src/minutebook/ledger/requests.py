@@ -25,7 +25,7 @@ def find(tx: Tx, actor: str, key: str) -> Answered | None:
 
 
 def keep(tx: Tx, actor: str, key: str, answered: Answered, at: str) -> None:
-    tx.run(
+    tx.put(
         """INSERT INTO requests (actor, key, operation, digest, answer, at)
            VALUES (:actor, :key, :operation, :digest, :answer, :at)""",
         actor=actor,

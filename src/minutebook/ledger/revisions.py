@@ -8,7 +8,7 @@ from minutebook.model.memories import Memory, Revision
 
 
 def keep(tx: Tx, memory: Memory, verdict: str) -> None:
-    tx.run(
+    tx.put(
         """INSERT INTO revisions (memory_id, revision, seq, verdict_id, state)
            VALUES (:id, :revision, :seq, :verdict, :state)""",
         id=memory.id,

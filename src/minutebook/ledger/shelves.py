@@ -17,9 +17,9 @@ def put(tx: Tx, memory: Memory) -> None:
     """Put a memory where it is found; what does not stand any more is taken away."""
     shelf = shelf_of(memory)
     if shelf is None:
-        tx.run("DELETE FROM shelves WHERE ref = :ref", ref=memory.id)
+        tx.put("DELETE FROM shelves WHERE ref = :ref", ref=memory.id)
         return
-    tx.run(
+    tx.put(
         """INSERT INTO shelves (doc, ref, project_id, reader, layer, words)
            SELECT COALESCE((SELECT max(s.doc) + 1 FROM shelves s
                              WHERE s.doc >= m.created_seq * :room AND s.doc < (m.created_seq + 1) * :room),

@@ -60,7 +60,7 @@ def _known(tx: Tx, words: Sequence[str]) -> set[str]:
 def _add(tx: Tx, word: str) -> None:
     names = {f"g{index}": gram for index, gram in enumerate(("", *grams(word)))}
     values = ", ".join(f"(:{name}, :word)" for name in names)
-    tx.run(f"INSERT INTO spellings (gram, term) VALUES {values} ON CONFLICT DO NOTHING", word=word, **names)
+    tx.put(f"INSERT INTO spellings (gram, term) VALUES {values} ON CONFLICT DO NOTHING", word=word, **names)
 
 
 def forget(tx: Tx, words: Iterable[str]) -> None:

@@ -87,6 +87,15 @@ class SqliteTx(Tx):
         except Exception as error:
             raise SQLITE.fault(error).error from error
 
+    def put(self, sql: str, /, **params: Any) -> None:
+        names = statement(sql).names
+        if params.keys() != names:
+            check_names(sql, names, params)
+        try:
+            self._execute(sql, params).fetchall()
+        except Exception as error:
+            raise SQLITE.fault(error).error from error
+
     @contextmanager
     def savepoint(self) -> Iterator[None]:
         self.run("SAVEPOINT inner_work")
@@ -152,6 +161,9 @@ class SqliteSession:
 
     def changes(self) -> int:
         return self._connection.total_changes()
+
+    def finish(self) -> None:
+        """Nothing: whatever was put is there."""
 
     def mark(self) -> None:
         self._do("SAVEPOINT one_write")

@@ -10,7 +10,7 @@ from minutebook.model.verdicts import Op, Verdict
 
 
 def insert(tx: Tx, verdict: Verdict) -> None:
-    tx.run(
+    tx.put(
         """INSERT INTO verdicts (id, seq, project_id, op, memory_id, proposal_id, actor, role, origin, run_id,
                                  source_id, reason, trace, effects, targets, candidate, digest, idempotency,
                                  reverts, reverted_by, at)

@@ -36,6 +36,10 @@ class WriteSession(Protocol):
         """A number that is the same as before where nothing was changed since, and nothing went wrong."""
         ...
 
+    def finish(self) -> None:
+        """See that all went well of which the write did not ask; else the commit does."""
+        ...
+
     def mark(self) -> None:
         """Set the savepoint of one write."""
         ...
@@ -307,7 +311,7 @@ class Writer:
             if marked:
                 session.mark()
             before = session.changes()
-            stands = self._attempt(session, tx, write)
+            stands = self._attempt(session, tx, write, finish=marked)
             if session.fault() is not None:
                 return False
             if not stands:
@@ -330,7 +334,7 @@ class Writer:
             stands = False
             try:
                 tx = session.begin(lane)
-                stands = self._attempt(session, tx, write)
+                stands = self._attempt(session, tx, write, finish=True)
                 fault = session.fault()
                 if fault is None and stands:
                     self._commit(session, 1)
@@ -362,7 +366,7 @@ class Writer:
         session.commit()
         self._gauge.committed(writes, monotonic() - began)
 
-    def _attempt(self, session: WriteSession, tx: Tx, write: _Write) -> bool:
+    def _attempt(self, session: WriteSession, tx: Tx, write: _Write, *, finish: bool) -> bool:
         """Run the work. True: what it did is to be kept."""
         session.later = write.later = []
         write.value, write.error = None, None
@@ -370,7 +374,14 @@ class Writer:
             write.value = write.work(tx)
         except BaseException as error:  # noqa: BLE001 - delivered to the caller, whatever it is
             write.error = error
-            return _recorded(error)
+            if not _recorded(error):
+                return False
+        if finish:
+            try:
+                session.finish()
+            except MinutebookError as error:
+                write.error = error
+                return False
         return True
 
     def _acknowledge(self, batch: list[_Write]) -> None:
