@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.policy.similarity import containment, differs_in_substance, similarity, sketch
+from minutebook.policy.similarity import (
+    bits_shared,
+    containment,
+    differs_in_substance,
+    outline,
+    similarity,
+    sketch,
+)
 
 LONG = "Every service writes to Postgres through the ledger, because two stores drifted apart last year."
 FIRST_BANDS = (8491728595147975204, 2974911923420386786)
@@ -209,3 +216,23 @@ def test_texts_that_disagree_are_never_called_the_same(one: str, other: str) -> 
 def test_another_wording_of_the_same_claim_is_no_difference(one: str, other: str) -> None:
     assert not differs_in_substance(one, other)
     assert not differs_in_substance(other, one)
+
+
+WORDS = st.lists(st.sampled_from([f"word{number}" for number in range(60)]), min_size=4, max_size=80)
+
+
+@given(WORDS, st.data())
+def test_what_is_nearly_the_same_is_so_at_a_glance(said: list[str], data: st.DataObject) -> None:
+    other = list(said)
+    for place in data.draw(st.lists(st.integers(0, len(said) - 1), max_size=len(said) // 8)):
+        other[place] = data.draw(st.sampled_from(["alpha", "beta", "gamma", "delta"]))
+    one, two = " ".join(said), " ".join(other)
+    if similarity(one, two) >= 0.7:
+        assert bits_shared(outline(one), outline(two)) >= 0.4
+
+
+def test_strangers_are_known_at_a_glance() -> None:
+    one = outline("The renderer writes every page twice to warm the cache of the proxy.")
+    other = outline("Ana prefers short commit messages; the parser keeps nothing in memory.")
+    assert bits_shared(one, other) < 0.4
+    assert bits_shared(outline(""), outline("")) == 1.0

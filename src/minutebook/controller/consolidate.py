@@ -26,6 +26,7 @@ from minutebook.model.times import seconds_before
 from minutebook.policy import consolidation as policy
 from minutebook.policy.consolidation import Light, Tie
 from minutebook.policy.promotion_rules import parse_rules, rule_for
+from minutebook.policy.similarity import outline
 
 #: Rows read at once, texts kept at hand, pairs compared before others get their turn.
 _PAGE = 500
@@ -191,7 +192,12 @@ class _Look:
             for memory, claim in page.memories:
                 scope = self._scopes.setdefault(memory.scope, memory.scope)
                 self.light[memory.id] = Light(
-                    memory.id, memory.revision, scope, memory.governs, len(memory.content)
+                    memory.id,
+                    memory.revision,
+                    scope,
+                    memory.governs,
+                    len(memory.content),
+                    outline(memory.content),
                 )
                 first = claims.setdefault(claim, memory.id)
                 if first != memory.id:

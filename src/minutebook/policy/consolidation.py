@@ -15,13 +15,15 @@ from minutebook.model.memories import GOVERNING, Importance, Memory, Type
 from minutebook.model.scopes import Scope, ScopeKind
 from minutebook.model.text import fold_claim
 from minutebook.policy.limits import Limits
-from minutebook.policy.similarity import containment, difference_of, similarity
+from minutebook.policy.similarity import bits_shared, containment, difference_of, similarity
 
 #: In a group of texts that share a band and is larger than this, each is compared with a few neighbours only.
 _WHOLE_GROUP = 6
 _NEIGHBOURS = 3
 #: The shorter of two texts must be this much of the longer to be compared with it.
 _LENGTHS = 0.6
+#: … and so much of their bits must be the same: most that share a band by chance need not be read for that.
+_AT_A_GLANCE = 0.4
 #: Memories that are merged by one suggestion.
 _TOGETHER = 10
 #: Of two texts that are nearly the same, how much of the shorter must be in the other to be merged into it.
@@ -36,8 +38,9 @@ class Light:
     revision: int
     scope: Scope
     governs: bool
-    #: characters of its text
+    #: characters of its text, and its words as bits
     size: int
+    words: int = 0
 
 
 def pairs_in(group: Sequence[Light]) -> Iterator[tuple[str, str]]:
@@ -52,7 +55,7 @@ def pairs_in(group: Sequence[Light]) -> Iterator[tuple[str, str]]:
         for other in ordered[place + 1 : place + 1 + most]:
             if other.size * _LENGTHS > one.size:
                 break
-            if comparable(one, other):
+            if bits_shared(one.words, other.words) >= _AT_A_GLANCE and comparable(one, other):
                 yield min(one.id, other.id), max(one.id, other.id)
 
 

@@ -86,6 +86,20 @@ def _band(index: int, rows: list[int]) -> int:
     return (mixed ^ mixed >> 29) & _MASK >> 1
 
 
+def outline(text: str) -> int:
+    """The words of a text as bits. Of two texts that share few bits it is known at a glance that they share few words."""
+    bits = 0
+    for number in map(_HASHES.__getitem__, set(words(text))):
+        bits |= 1 << (number >> 8 & 255)
+    return bits
+
+
+def bits_shared(a: int, b: int) -> float:
+    """How much two outlines share, from 0 to 1."""
+    either = (a | b).bit_count()
+    return (a & b).bit_count() / either if either else 1.0
+
+
 def _features(text: str) -> set[str | tuple[str, str]]:
     found = words(text)
     return {*found, *pairwise(found)}
