@@ -97,6 +97,24 @@ def test_closing_a_run_answers_at_once_and_is_read_behind_the_agents_back(served
     assert "sandbox" not in json.dumps(done)
 
 
+def test_two_facts_that_contradict_each_other_stand_together_each_with_its_evidence(served: Served) -> None:
+    """Acceptance scenario 6: nothing replaces silently what was known, and both say where they are from."""
+    slugs: list[str] = []
+    for words in ("The retention period is 30 days, not 90.", "The retention period is 60 days, not 90."):
+        receipt = served.ok("capture", "conversation", f"Ana: hello there\nSebas: {words}\nAna: ok", "agreed")
+        [piece] = read(served, receipt["capture"])["pieces"]
+        slugs.append(piece["slug"])
+        line = next(one for one in served.ok("inbox", "list")["items"] if one["slug"] == piece["slug"])
+        assert line["evidence"] == f"source:{receipt['source']}#2-2"
+        assert line["confidence"] == piece["confidence"]
+        assert len(line["contradicts"]) == len(slugs) - 1  # told before it is accepted
+        served.ok("inbox", "promote", piece["slug"])
+    shown = [served.ok("memories", "show", slug) for slug in slugs]
+    assert [one["memory"]["status"] for one in shown] == ["active", "active"]
+    assert [one["standing"] for one in shown] == ["contradicted", "contradicted"]
+    assert all(one["memory"]["evidence"] for one in shown)
+
+
 def test_only_four_moments_bring_material_in(served: Served) -> None:
     """What triggers ingestion, and what does not: every arrival names one of the four."""
     assert {trigger.value for trigger in Trigger} == {

@@ -330,7 +330,9 @@ def _entity_slot(bench: _Bench) -> Judgement | None:
         return None
     known = slot[0]
     alike = known.governs == candidate.governs
-    if alike and (known.author == bench.actor.id or bench.decides):
+    # Who proposes what a source says did not write what another source said.
+    own = known.author == bench.actor.id and bench.trusted
+    if alike and (own or bench.decides):
         _aim(bench, "entity_slot", known)
         return None
     bench.contradicts.append(known.id)
