@@ -72,7 +72,7 @@ class Door:
     def __init__(self, reach: Reach, mounts: Mapping[str, App]) -> None:
         self._reach = reach
         self._mounts = {path.encode(): app for path, app in mounts.items()}
-        self._routes = Routes(REGISTRY.all())
+        self._routes = Routes(REGISTRY)
         self._pages = Pages(reach)
         self._snapshots = Snapshots(reach.service.database)
         self._lately = Lately(reach.service)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from minutebook.model.errors import MinutebookError
-from minutebook.operations.registry import Operation
+from minutebook.operations.registry import Operation, Registry
 from minutebook.surfaces import spelling
 from minutebook.surfaces.http import reading
 
@@ -22,12 +22,22 @@ class Route:
 
 
 class Routes:
-    """All operations by their paths. One path means one thing: a word of ours there is never a caller's name."""
+    """All operations by their paths. One path means one thing: a word of ours there is never a caller's name.
 
-    def __init__(self, operations: Iterable[Operation]) -> None:
+    What concerns one noun is imported with the first request that does: nobody waits for all of them.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._unread = {noun.encode(): noun for noun in registry.nouns}
         #: segments of the path, None for a name -> method -> route
         self._places: dict[tuple[bytes | None, ...], dict[str, Route]] = {}
-        for operation in operations:
+
+    def _read(self, noun: bytes) -> None:
+        name = self._unread.get(noun)
+        if name is None:
+            return
+        for operation in self._registry.noun(name):
             method, path = spelling.http(operation)
             parts = path.split("/")[1:]
             place = tuple(None if part.startswith("{") else part.encode() for part in parts)
@@ -38,6 +48,7 @@ class Routes:
                     f"{operation.name} and {methods[method].operation.name} are both {method} {path}"
                 )
             methods[method] = Route(operation, item)
+        del self._unread[noun]
 
     def find(self, method: str, path: bytes) -> tuple[Route, dict[str, str]]:
         """The route and what the path names; `wrong_method` and `not_found` say what there is instead."""
@@ -51,6 +62,8 @@ class Routes:
 
     def _at(self, parts: list[bytes]) -> tuple[bytes | None, dict[str, Route]]:
         """What stands at a path, and the name in it."""
+        if len(parts) > 1 and parts[1] in self._unread:
+            self._read(parts[1])
         exact = self._places.get(tuple(parts))
         if exact is not None:
             return None, exact
