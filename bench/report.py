@@ -26,6 +26,14 @@ class Report:
             "ok": _COMPARE[sign](value, float(bound)),
         }
 
+    @property
+    def names(self) -> set[str]:
+        return set(self._goals)
+
+    def unmeasured(self, name: str, goal: str) -> None:
+        """Note a goal that could not be measured: it is not kept."""
+        self._goals[name] = {"value": None, "goal": goal, "ok": False}
+
     def end(self) -> int:
         for name, row in self._goals.items():
             print(f"{'kept  ' if row['ok'] else 'MISSED'}  {name}: {row['value']} (goal {row['goal']})")

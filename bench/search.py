@@ -3,7 +3,8 @@
 Conversations of LoCoMo become episodes, each session one, each turn by who said it; decision documents become
 decisions. The same questions by text alone, by vectors alone and by both; and FTS5 as it comes, in the same run.
 
-    python bench/search.py                     quality, with the models of MINUTEBOOK_HOME (else by text alone)
+    python bench/search.py                     quality; e5-small is fetched into build/, once
+    MINUTEBOOK_HOME=folder                     with the models of that home instead
     python bench/search.py --tune              find weights on one half, and say what they do on the other
     CACHE=file                                 keeps vectors between two runs
     KEEP=folder                                keeps the ledger between two runs
@@ -34,6 +35,8 @@ from bench.report import Report, table
 from minutebook import wiring
 from minutebook.call import Meaning, NoMeaning
 from minutebook.ledger.embedding import Follower
+from minutebook.minds import fetching, models
+from minutebook.minds.catalogue import E5
 from minutebook.model.actors import Actor, Origin, Role
 from minutebook.model.errors import MinutebookError
 from minutebook.model.meaning import Space
@@ -287,25 +290,37 @@ def main() -> int:
     if not corpora.DATA.exists():
         print(f"The corpora are not at {corpora.DATA}: set MINUTEBOOK_DATA. Nothing was measured.")
         return 0
-    meaning = wiring.make_meaning(load(os.environ))
     try:
+        meaning = wiring.make_meaning(load({}, home=home_of_models()))
         space = meaning.space()
     except MinutebookError as error:
-        space = None
-        print(f"By text alone: {error.message}.")
+        meaning = space = None
+        print(f"By text alone: {error.message}")
     with tempfile.TemporaryDirectory(prefix="minutebook-bench-") as folder:
         library = Library(Path(os.environ.get("KEEP") or folder))
         try:
             bare = filled(library)
-            if space is not None:
+            if meaning is not None and space is not None:
                 embedded(library, meaning, space)
-            if "--tune" in sys.argv:
+            if "--tune" in sys.argv and meaning is not None:
                 from bench import tuning
 
                 return tuning.main(library, meaning)
-            return measured(library, bare, meaning if space else None)
+            return measured(library, bare, meaning)
         finally:
             library.service.close()
+
+
+def home_of_models() -> Path:
+    """A home that has a model: the one that is named, else one of our own, into which it is fetched."""
+    named = os.environ.get("MINUTEBOOK_HOME")
+    if named:
+        return Path(named)
+    home = Path(__file__).resolve().parent.parent / "build" / "bench"
+    if not models.names_in_use(home):
+        print(f"fetching e5-small into {home} …", flush=True)
+        fetching.add_known(home, [E5], lambda _what, _done, _total: None, os.environ)
+    return home
 
 
 def filled(library: Library) -> Bare:
@@ -366,6 +381,8 @@ def measured(library: Library, bare: Bare, meaning: Meaning | None) -> int:
             if f"sessions {name}" in found:
                 note(report, f"LoCoMo sessions, {name}: any@10", mean(found[f"sessions {name}"], "any10"))
     print()
+    for name in sorted(GOALS.keys() - report.names):
+        report.unmeasured(name, GOALS[name])
     return report.end()
 
 

@@ -189,7 +189,7 @@ def test_a_context_file_that_says_otherwise_governs_nobody(ledger_url: str, tmp_
     assert [item["title"] for item in program.ok("decisions", "list", "--status", "all")["items"]] == [
         "Tests"
     ]
-    assert program.ok("search", "without skip review")["hits"] == []
+    assert program.ok("search", '"skip the review"')["hits"] == []
     (context / "boundaries.md").unlink()
     assert program.ok("decisions", "show", "tests")["memory"]["status"] == "active"
 

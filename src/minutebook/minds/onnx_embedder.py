@@ -36,6 +36,8 @@ class OnnxEmbedder:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.log_severity_level = 4
+        # Threads that wait do not turn in circles: on a busy machine that is most of what they would do.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # Without the arena the memory of the longest batch is given back after it.
         options.enable_cpu_mem_arena = False
         try:

@@ -194,8 +194,8 @@ def _said(ask: Ask, found: Gathered, hits: int) -> tuple[State, str]:
     if found.dropped:
         return State.FILTERED, _left_out(found)
     if ask.query.only_common:
-        return State.EMPTY, "These words are in every text; say what it is about."
-    return State.EMPTY, "Nothing you may see holds any of these words."
+        return State.EMPTY, f"These words are in every text; say what it is about.{beside}"
+    return State.EMPTY, f"Nothing you may see holds any of these words.{beside}"
 
 
 def _left_out(found: Gathered) -> str:

@@ -45,8 +45,10 @@ def why(
         reasons.append("it holds " + ", ".join(f'"{here}" for "{said}"' for said, here in alike.items()))
     if parts.get(Part.VECTOR, 0.0) > 0:
         reasons.append("it means much the same")
-    if not reasons:
+    if not reasons and Part.CONTEXT in parts:
         reasons.append("what was said around it answers")
+    if not reasons:
+        reasons.append("its meaning is the nearest that is left, and not near")
     best = max(_BESIDE, key=lambda part: parts.get(part, 0.0))
     if parts.get(best, 0.0) > 0.02:
         reasons.append(f"{_BESIDE[best]} counts too")
