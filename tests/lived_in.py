@@ -124,10 +124,11 @@ def live_in(house: House) -> None:
 
 
 def _by_hand(house: House) -> None:
-    """Rows of what has tables and no operations yet."""
+    """Rows of what has no operations yet, or takes files, a second project or packages to come about."""
 
-    def add(tx: Tx, table: str, **row: Any) -> None:
-        row["project_id"] = house.project
+    def add(tx: Tx, table: str, *, of_project: bool = True, **row: Any) -> None:
+        if of_project:
+            row["project_id"] = house.project
         names = sorted(row)
         tx.run(f"INSERT INTO {table} ({', '.join(names)}) VALUES (:{', :'.join(names)})", **row)
 
@@ -138,13 +139,41 @@ def _by_hand(house: House) -> None:
         document = {"kind": "document", "title": "log", "content": "words", "digest": "d", "size": 5}
         add(tx, "sources", id="S1", created_by="ripley", created_at=AT, **document)
         came = {"trigger_type": "manual_write", "source_id": "S1", "state": "done", "retry_count": 0}
-        add(tx, "ingestion_events", id="I1", created_at=AT, **came)
+        add(tx, "ingestion_events", id="I1", created_at=AT, started_at=AT, finished_at=AT, **came)
         view = {"name": "waiting", "operation": "inbox.list", "arguments": "{}"}
         add(tx, "saved_views", id="V1", created_by="dallas", created_at=AT, **view)
         job = {"kind": "mirror", "payload": "{}", "state": "todo", "priority": 0, "attempts": 0}
         add(tx, "jobs", id="J1", due_at=AT, created_at=AT, **job)
         asked = {"actor": "ripley", "query": "proxy", "filters": "{}", "state": "found", "trace": "[]"}
         add(tx, "searches", id="Q1", seq=4, at=AT, **asked)
+        took = {"actor": "ripley", "state": "done", "started_at": AT, "finished_at": AT}
+        add(tx, "adoptions", id="A1", root="/home/ripley/nostromo", **took)
+        adopted = {"adoption_id": "A1", "source_id": "S1"}
+        add(tx, "adopted_files", of_project=False, path="log.md", dialect="notes", digest="d", **adopted)
+        lines = {"first_line": 1, "last_line": 3, "certainty": "sure", "outcome": "refused"}
+        add(tx, "adopted_entries", of_project=False, **lines, **adopted)
+        looked = {"state": "done", "cause": "asked", "started_by": "dallas", "started_at": AT, "looked": 2}
+        ended = {"finished_at": AT, "worker": "w", "lease_until": AT, "counts": "{}", "beyond": 0}
+        add(tx, "consolidations", id="C1", seq=4, **looked, **ended)
+        said = {
+            "kind": "unused",
+            "act": "retire",
+            "refs": "[]",
+            "rule": "unused",
+            "key": "k",
+            "state": "left",
+        }
+        add(tx, "suggestions", id="G1", consolidation_id="C1", created_at=AT, **said)
+        brought = {"kind": "model", "name": "parrot", "package": "parrots", "target": "parrots:Parrot"}
+        add(tx, "providers", of_project=False, enabled_by="mother", enabled_at=AT, **brought)
+        led = {
+            "other_id": "P2",
+            "other_slug": "sulaco",
+            "memory_id": "",
+            "from_id": "",
+            "relation": "related_to",
+        }
+        add(tx, "reaches", id="L1", seq=4, created_by="mother", created_at=AT, **led)
 
     house.service.database.write(house.project, work)
 

@@ -257,7 +257,8 @@ def test_the_registry_imports_no_pydantic_and_no_operation() -> None:
 def test_the_nouns_are_the_closed_list() -> None:
     assert set(NOUNS) == {
         "projects", "actors", "agents", "inbox", "decisions", "memories", "context", "runs", "sessions", "scope",
-        "search", "verdicts", "tombstones", "events", "tokens", "hooks", "system",
+        "search", "searches", "verdicts", "tombstones", "events", "tokens", "hooks", "system", "captures",
+        "sources", "jobs", "consolidation", "audit", "daily", "files", "adopt", "adoptions", "providers",
     }  # fmt: skip
 
 

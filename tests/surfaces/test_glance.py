@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from minutebook.model.meaning import Embedded
 from minutebook.model.system import Coverage, Health, Jobs, Mirror, Owner, Queue, Uptime
 from minutebook.surfaces.cli.glance import health
 
@@ -16,7 +17,7 @@ WELL = Health(
     memories_active=1, proposals_pending=1200, tombstones_standing=0, last_backup_at="2026-01-01T00:00:00Z",
     last_backup_age=1, last_backup="/h/b.db", owner=Owner(7, "9.9", "", "the service"),
     service=Uptime(("http://127.0.0.1:1", "unix:/s"), 7_300, 1, 2, 3), writer=Queue(0, 0.0, 0.004, 0.0021, None),
-    jobs=Jobs(1, 2, 3, 4, 0), index=Coverage(10, 1.0, 0, 0, 0), mirror=Mirror(), visitors=(),
+    jobs=Jobs(1, 2, 3, 4, 0), index=Coverage(10, 1.0, 0, 0, 0), meaning=Embedded(), mirror=Mirror(), visitors=(),
 )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def retry(
 
     Example:
         minutebook jobs retry
-        minutebook jobs retry 01K9…
+        minutebook jobs retry --ref 01K9…
     """
     if ref is not None:
         job = _found(call, ref)
