@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +135,21 @@ def test_embedding_never_imports_the_hub_that_the_tokenizers_bring(tmp_path: Pat
         "assert not {'huggingface_hub', 'torch', 'transformers'} & sys.modules.keys()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_local_model_reports_to_nobody(tmp_path: Path) -> None:
+    """ONNX Runtime does by default, and leaves an identifier in the home; not where it believes to be tested."""
+    tiny.install(tmp_path / "models")
+    home = tmp_path / "somebody"
+    home.mkdir()
+    code = (
+        "from pathlib import Path; from minutebook.minds.models import Shelf\n"
+        "from minutebook.model.meaning import Purpose\n"
+        f"Shelf(Path({str(tmp_path / 'models')!r}), 1).choose().open().embed(['redis'], Purpose.QUERY)\n"
+    )
+    environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(home.rglob("*")) == []
 
 
 # --- the models of a home --------------------------------------------------------------------------------

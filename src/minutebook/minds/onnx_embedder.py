@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from minutebook.minds.cards import Card
+from minutebook.minds.onnx_runtime import quiet_runtime
 from minutebook.model.errors import MinutebookError
 from minutebook.model.meaning import Purpose, Space
 
@@ -21,13 +22,9 @@ class OnnxEmbedder:
     """The mean of a model's token vectors, of length one."""
 
     def __init__(self, folder: Path, card: Card, *, threads: int) -> None:
-        try:
-            import onnxruntime
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MinutebookError(
-                "missing_extra", "A local model needs its runtime: pip install 'minutebook[semantic]'."
-            ) from error
+        onnxruntime = quiet_runtime()
+        from tokenizers import Tokenizer
+
         self.card = card
         self.space = Space(card.name, card.digest, card.dimensions)
         model = _checked(folder / "model.onnx", card.model)
