@@ -10,6 +10,7 @@ import pytest
 
 from minutebook.model.memories import Type
 from minutebook.policy.extraction.extract import Extraction, Finding, extract
+from minutebook.policy.extraction.naming import name_in
 from minutebook.policy.extraction.rules import slot_of
 from minutebook.policy.extraction.turns import Form
 
@@ -247,6 +248,35 @@ Every night at 02:00 UTC.
         "The sandbox resets",
         "Every night at 02:00 UTC.",
     )
+
+
+def test_a_dated_block_that_says_what_was_decided_and_why_is_a_decision() -> None:
+    """As teams of agents keep them; without what was decided it is a heading with a date."""
+    block = "### 2026-05-04: Cap the queue\n**By:** Ripley\n**What:** 10,000 messages at most.\n**Why:** Memory ran out.\n"
+    found = one(block)
+    assert (found.type, found.title, found.content, found.rationale, found.first, found.last) == (
+        Type.TECHNICAL, "Cap the queue", "10,000 messages at most.", "Memory ran out.", 1, 4,
+    )  # fmt: skip
+    assert extract(block.replace("What", "Where")).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        ("---\ntitle: 'The outage of May'\ndate: 2026-05-03\n---\n# Post-mortem\n", "The outage of May"),
+        ("---\ndate: 2026-05-03\n---\n\n# Post-mortem\n", "# Post-mortem\n"),
+        ("---\nno end", "---\nno end"),
+        ("Minutes of Monday\n", "Minutes of Monday\n"),
+        (claude(("assistant", "Ready."), ("user", "Fix the flaky test.")), "Fix the flaky test."),
+        (codex(said("user", "Why is it slow?")), "Why is it slow?"),
+        ('{"no": "turn"}', '{"no": "turn"}'),
+        ("", ""),
+    ],
+)
+def test_a_source_without_a_title_is_called_what_it_calls_itself_or_what_was_asked_first(
+    content: str, name: str
+) -> None:
+    assert name_in(content) == name
 
 
 # --- what is passed over ----------------------------------------------------------------------------------------

@@ -44,12 +44,13 @@ from minutebook.operations.given import (
     title_from,
 )
 from minutebook.operations.registry import Access, Check, Help, LongText, operation
+from minutebook.policy.extraction.naming import name_in
 
 CaptureRef = Annotated[str, Help("the id of a capture, or of its source"), MaxLen(300)]
 Words = Annotated[
     str,
     LongText(),
-    Help("the words themselves; - reads standard input, @file a file"),
+    Help("the words themselves"),
     MaxLen(8_388_608),
     Check(lambda text: screened(storable(text))),
 ]
@@ -117,7 +118,7 @@ def note(
     To have something remembered at once and word for word, write it: `minutebook memories write`.
 
     Example:
-        minutebook captures note "Turns out the sandbox resets every night at 02:00 UTC; recreate its data."
+        minutebook captures note "Turns out the sandbox resets every night at 02:00 UTC."
     """
     return _captured(call, "manual", Trigger.MANUAL_WRITE, content, title, locator, place, {})
 
@@ -145,7 +146,7 @@ def _captured(
 
 
 def _title(content: str) -> str:
-    return title_from(content.lstrip()[:2_000]) or "Untitled"
+    return title_from(name_in(content)[:2_000]) or "Untitled"
 
 
 def _asked(call: Call, place: Place) -> Scope | None:

@@ -13,8 +13,9 @@ from minutebook.model.errors import MinutebookError
 from minutebook.model.memories import Type, parse_type
 from minutebook.policy.extraction.turns import Turn
 
+#: With its kind, or without one and then with what was decided in a field `What`.
 _SEM = re.compile(
-    r"#{2,4} \[?(\d{4}-\d\d-\d\d(?:[T ][\d:.]{5,15}(?:Z|[+-]\d\d:?\d\d)?)?)\]?\s*:\s*(decision|directive|memory|note)\s*:\s*(\S.*)$",
+    r"#{2,4} \[?(\d{4}-\d\d-\d\d(?:[T ][\d:.]{5,15}(?:Z|[+-]\d\d:?\d\d)?)?)\]?\s*:\s*(?:(decision|directive|memory|note)\s*:\s*)?(\S.*)$",
     re.IGNORECASE,
 )
 _KINDS = {"decision": Type.TECHNICAL, "directive": Type.PROCESS, "memory": Type.LEARNING, "note": Type.UPDATE}
@@ -54,7 +55,8 @@ def read(turn: Turn) -> tuple[list[Block], Turn]:
             number += 1
             continue
         block, end = read
-        lines_of = (turn.first + number, turn.first + end - 1) if turn.in_lines else (turn.first, turn.last)
+        last = max(place for place in range(number, end) if lines[place].strip())
+        lines_of = (turn.first + number, turn.first + last) if turn.in_lines else (turn.first, turn.last)
         found.append(replace(block, first=lines_of[0], last=lines_of[1]))
         lines[number:end] = [""] * (end - number)
         number = end
@@ -79,12 +81,14 @@ def _sem(lines: list[str], start: int) -> tuple[Block, int] | None:
             fields.setdefault(name, []).append(lines[end])
         end += 1
     said = {key: "\n".join(value).strip() for key, value in fields.items()}
+    if heading[2] is None and not said.get("what"):
+        return None
     tags = tuple(tag.strip() for tag in said.get("tags", "").split(",") if tag.strip())
     time = heading[1] if "T" in heading[1] and heading[1].endswith("Z") else None
     block = Block(
-        type=_KINDS[heading[2].casefold()],
+        type=_KINDS[(heading[2] or "decision").casefold()],
         title=heading[3].strip(),
-        content=said.get("details") or heading[3].strip(),
+        content=said.get("details") or said.get("what") or heading[3].strip(),
         first=0,
         last=0,
         rule="block.sem",

@@ -91,7 +91,15 @@ HINTS = (
         0.7,
         words=8,
     ),
-    phrase("hint.remember", Worth.HINT, LEAD + PLEASE + r"(?:always )?remember to \w+ \w+", 0.65, words=6),
+    phrase(
+        "hint.remember",
+        Worth.HINT,
+        LEAD
+        + PLEASE
+        + r"(?:(?:always )?remember to \w+ \w+|(?:remember|(?:keep|bear) in mind)(?: that|:)(?! (?:you|i|we (?:still|just)|it|this|that|there(?:'s| is| are))\b| (?:the )?(?:one|last) time\b) \S)",
+        0.65,
+        words=6,
+    ),
 )
 
 LEARNINGS = (
@@ -125,7 +133,7 @@ LEARNINGS = (
         "learning.label",
         Worth.LEARNING,
         LEAD
-        + r"(?:lessons? learned|key (?:insight|learning|takeaway)|takeaway|gotcha|what (?:i|we) learned|note for the future|learned today|learning)\s*[:—-]+ \S",
+        + r"(?:lessons? learned|key (?:insight|learning|takeaway)|takeaway|gotcha|what (?:i|we) learned|(?:note|heads-?up) (?:for|to) (?:the future|later|next time|future \w+)|learned today|learning)\s*[:—-]+ \S",
         0.8,
         both=True,
         words=7,

@@ -83,7 +83,8 @@ PERSONAL = (
     phrase(
         "preference.rather",
         Worth.PREFERENCE,
-        LEAD + r"(?:i'd|i would) rather (?:have|see|get|read|use)\b",
+        LEAD
+        + r"(?:i'd|i would) rather (?:have|see|get|read|use|you (?:always |never )?(?:ask|tell|show|warn|explain|keep|check|confirm|write)(?:ed)?\b(?! (?:this|that|it|him|her|them)\b))",
         0.75,
     ),
     phrase(
@@ -123,7 +124,7 @@ PERSONAL = (
         "preference.my",
         Worth.PREFERENCE,
         LEAD
-        + r"my (?:pronouns are|(?:time ?zone|native language|working hours|preferred \w+|editor|first name|keyboard layout) (?:is|are)) (?!messed|broken|wrong|not|gone|down|\w+ing\b|shown)",
+        + r"my (?:preference is(?! that\b| this\b| the \w+ one| not\b)|pronouns are|(?:time ?zone|native language|working hours|preferred \w+|editor|first name|keyboard layout) (?:is|are)) (?!messed|broken|wrong|not|gone|down|\w+ing\b|shown)",
         0.8,
     ),
     phrase(
@@ -150,6 +151,9 @@ PERSONAL = (
         "preference.with_me",
         Worth.PREFERENCE,
         LEAD
+        + PLEASE
+        + r"keep (?:(?:your|the|all|any) )?(?:answers|replies|responses|explanations|summaries|reviews|reports|status updates) (?!in\b|from\b|this\b|that\b|here\b|\w+ing\b|under the\b|as (?:is|they)\b)\w+|"
+        + LEAD
         + PLEASE
         + r"(?:keep|be|stay|get|use|speak|talk|skip)\b.{2,60} (?:with me|when (?:you're |you are )?talking to me|in your answers to me)\b",
         0.65,

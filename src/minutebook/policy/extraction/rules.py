@@ -50,7 +50,9 @@ _POINTING = re.compile(
     r"|loop|view|card|form|table|query|example|script|snippet|change)\b"
 )
 #: One of several that were shown.
-_ONE_OF_THEM = re.compile(r"\b(?:the|this|that) \w+ one\b")
+_ONE_OF_THEM = re.compile(
+    r"\b(?:the|this|that) \w+ one\b|\b(?:instead of|rather than|over) the (?:first|second|third|last|other|former|latter)\b"
+)
 _ANOTHER = re.compile(
     r"\bnot the \w+ one\b|\bthis one\b|\bthe other (?!\w+ is\b)|[,;] (?:please )?(?:fix|repair|correct) (?:the|it|this|that)\b(?! in\b)"
 )

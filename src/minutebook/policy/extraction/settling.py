@@ -20,6 +20,7 @@ RULES = (
         "rule.never_always",
         Worth.RULE,
         LEAD
+        + r"(?:(?:no|nope|wait|stop)[,.:!] )?"
         + PLEASE
         + r"(?:in this (?:repo(?:sitory)?|project|codebase|team),? )?(?:we )?(?:never|always|don't ever)(?: ever|, under any circumstances,)? "
         + VERB
@@ -106,16 +107,17 @@ SETTLED = (
         + WE
         + r"(?:'ve| have| had)?(?: (?:just|now|finally|all|already|also|unanimously))* "
         + DECIDED
-        + r"(?: with [^,;]{3,30}?)? (?:to "
+        + r"(?: (?:with|in|at|during) [^,;]{3,30}?)? (?:to "
         + LASTING
-        + r"|on|that (?!.{0,40}\b(?:went|was|looks?|is (?:great|good|nice|bad))\b)|not to (?!bother)|against|for|in favou?r|upon|over|\w+ (?:over|instead of|rather than))",
+        + r"|on (?!slack\b|zoom\b|teams\b|the (?:call|phone)\b)|that (?!.{0,40}\b(?:went|was|looks?|is (?:great|good|nice|bad))\b)|not to (?!bother)|against|for|in favou?r|upon|over|\w+ (?:over|instead of|rather than))",
         0.85,
         both=True,
     ),
     phrase(
         "decision.was_decided",
         Worth.DECISION,
-        r"\b(?:it|this) (?:was|has been|is) (?:decided|agreed|resolved|settled)(?: [^.]{0,50}?)? (?:that|to)\b",
+        r"\b(?:it|this) (?:was|has been|is) (?:decided|agreed|resolved|settled)(?: [^.]{0,50}?)? (?:that|to)\b"
+        r"|^(?:ok(?:ay)?, )?(?:it|this|that)(?:'s| is) (?:now )?(?:settled|decided|agreed)(?: now| then)?[,:;—] (?:we|the|no|all|every)\b",
         0.8,
         both=True,
     ),
@@ -183,12 +185,13 @@ DECISIONS = (
     phrase(
         "decision.going_with",
         Worth.DECISION,
-        LEAD
+        r"(?:^|[:;—] )"
+        + LEAD[1:]
         + r"(?:(?:we're|we are) (?:now |not )?(?:going (?:to "
         + CHOICE
         + r"|with)|"
         + CHOOSING
-        + r")|(?:i'm |i am )?going with (?=.* (?:instead of|rather than|over)\b))(?! (?:going|doing|positive|strong|up\b|it up|\w+ing\b))",
+        + r")|(?:i'm |i am )?going with (?=.* (?:instead of|rather than|over)\b))(?! (?:the flow|going|doing|positive|strong|up\b|it up|\w+ing\b))",
         0.75,
     ),
     phrase(
