@@ -15,8 +15,8 @@ import pytest
 from minutebook.policy.token_counts import estimate
 
 ROOT = Path(__file__).parents[2]
-#: Vocabularies of five families; each comes with the package, none is fetched.
-VOCABULARIES = ("o200k_base", "cl100k_base", "llama3", "qwen3", "deepseek_v3")
+#: Vocabularies of seven families; each comes with the package, none is fetched.
+VOCABULARIES = ("o200k_base", "cl100k_base", "llama3", "qwen3", "deepseek_v3", "glm4", "kimi_k2")
 CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 PROSE = {
@@ -28,6 +28,7 @@ CODE = {
     for name in (
         "src/minutebook/policy/judge.py",
         "src/minutebook/model/text.py",
+        "src/minutebook/surfaces/cli/human.py",
         "src/minutebook/ledger/schema/0001_ledger.sql",
         "Makefile",
         "pyproject.toml",
@@ -67,6 +68,9 @@ CJK = {
     "承認されたものだけがチームの決定になります。テストが失敗したら、まずログを見てください。",
     "korean": "모든 서비스는 하나의 데이터베이스에 상태를 저장합니다. 에이전트는 제안하고 조정자는 검토하며 승인된 것만 "
     "팀의 결정이 됩니다. 테스트가 실패하면 먼저 로그를 확인하세요.",
+    "traditional": "請先閱讀繁體中文說明文件，再依照指示設定資料庫連線與權限，避免覆蓋既有的資料。王小明和李建國在臺北市"
+    "信義區的辦公室討論了關於伺服器遷移的事宜，並決議於下週三凌晨兩點執行。",
+    "rare": "霾、鑫、龘、饕餮、魑魅魍魉、踌躇满志、囫囵吞枣。「それは違います」ゞゝヽヾ 뷁 쉙 꿻 휅 ㍿ ⼈ 㐀",
     "mixed": "部署前先运行 `make check`，然后检查 CI 的结果。リリース 2.0 は金曜日です。",
 }
 
@@ -79,6 +83,7 @@ def _marks() -> dict[str, str]:
         "hex": "\n".join(f"{chance.getrandbits(256):064x}" for _ in range(20)),
         "uuids": "\n".join(str(uuid.UUID(int=chance.getrandbits(128))) for _ in range(20)),
         "base64": base64.b64encode(chance.randbytes(900)).decode(),
+        "short": "Parses all `Set-Cookie` headers.",
         "paths": "src/app/login_page.py:126 tests/test_login.py --timeout=1800 https://example.org/a/b?c=d#e",
     }
 
@@ -99,10 +104,10 @@ def test_no_text_is_more_tokens_than_the_estimate_says(sample: str, name: str) -
 
 
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_no_paragraph_of_english_is_undercounted_either(name: str) -> None:
+def test_no_paragraph_of_english_or_code_is_undercounted_either(name: str) -> None:
     """A memory is a paragraph, so what holds for a page must hold for its parts."""
     short = []
-    for text in PROSE.values():
+    for text in (*PROSE.values(), *CODE.values()):
         for paragraph in text.split("\n\n"):
             if paragraph.strip() and estimate(paragraph) < len(vocabulary(name).encode(paragraph)):
                 short.append(paragraph)
@@ -124,7 +129,7 @@ def test_the_estimate_of_parts_is_that_of_the_whole_or_more() -> None:
 
 def test_the_estimate_knows_nothing_but_the_text() -> None:
     assert estimate("") == 0
-    assert estimate("a") == estimate("a") == 1
+    assert estimate("a") == estimate("".join(["a"])) == 2
     assert estimate("x" * 100_000) > 10_000
     long = "word " * 50_000
     assert estimate(long) == estimate("".join(long))
