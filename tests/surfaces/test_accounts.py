@@ -127,13 +127,16 @@ def test_health_is_the_same_over_every_door_and_names_who_was_seen(house: House)
 
 def test_numbers_are_served_to_whoever_may_read_and_to_nobody_else(house: House) -> None:
     house.ask("GET", "/api/memories", tcp=True)
-    for tcp in (False, True):
-        status, text = house.ask("GET", "/metrics", tcp=tcp)
+    viewer = ("tokens", "create", "--role", "viewer", "--agent", "prometheus", "--everywhere")
+    everywhere = f"Bearer {house.program.ok(*viewer)['secret']}"
+    for more in ({"tcp": False}, {"tcp": True, "authorization": everywhere}):
+        status, text = house.ask("GET", "/metrics", **more)
         assert status == 200
         assert 'minutebook_requests_total{operation="memories.list",status="200",surface="http"} 1.0' in text
         assert "ripley" not in text
         assert "nostromo" not in text
     assert house.ask("GET", "/metrics", tcp=True, authorization="Bearer nonsense")[0] == 401
+    assert house.ask("GET", "/metrics", tcp=True)[0] == 403  # bound to one project
 
 
 def test_a_person_reads_the_health_of_the_service_at_a_glance(house: House) -> None:

@@ -38,7 +38,8 @@ def test_everything_has_its_line() -> None:
         "writer": "nothing waits, 4 ms the longest wait lately, 2.1 ms to commit",
         "jobs": "1 to do, 2 being done, 4 gave up",
         "index": "100% of 10 texts can be found",
-        "mirror": "none",
+        "meaning": "none",
+        "mirror": "none: no workspace was seen on this machine",
         "backup": "a day ago: /h/b.db",
     }
 

@@ -180,7 +180,7 @@ def test_bodies_that_are_no_messages_are_answered_and_the_service_lives(service:
             )
             assert 400 <= answer.status_code < 500, (version, body[:40], answer.status_code)
             assert b"Traceback" not in answer.content
-    huge = httpx2.post(f"{service.url}/mcp", content=b"x" * 5_000_000, headers=headers, timeout=SOON)
+    huge = httpx2.post(f"{service.url}/mcp", content=b"x" * 13_000_000, headers=headers, timeout=SOON)
     assert huge.status_code == 413
     assert post(service, HELLO, Authorization=f"Bearer {secret}").status_code == 200
 

@@ -21,7 +21,7 @@ AGENT = [
     "memories_write", "memories_edit", "inbox_submit", "inbox_list", "inbox_show",
 ]  # fmt: skip
 #: Of all that the host of an agent or a coordinator shows to its model. Whoever changes a word here knows that they change prompts.
-WORDS_OF_TOOLS = "6a8a62ce351aab01"
+WORDS_OF_TOOLS = "89a0b991a464a990"
 WORDS_OF_PROMPTS = "b6a9a8084226e403"
 
 
@@ -68,11 +68,16 @@ def test_an_operator_sees_those_and_the_keeping_of_the_house_and_can_call_the_re
 
 
 def test_the_words_that_reach_a_model_are_the_ones_that_were_reviewed() -> None:
-    listed = [tools.tool_of(operation) for operation in tools.listed_for(Role.COORDINATOR)]
-    words = json.dumps([[tool.name, tool.title, tool.description] for tool in listed])
+    listed = [tools.tool_of(operation) for operation in tools.listed_for(Role.OPERATOR)]
+    words = json.dumps([[tool.name, tool.title, tool.description, _said(tool)] for tool in listed])
     assert hashlib.sha256(words.encode()).hexdigest()[:16] == WORDS_OF_TOOLS
     words = prompts.INSTRUCTIONS + "".join(prompt.text for prompt in prompts.PROMPTS.values())
     assert hashlib.sha256(words.encode()).hexdigest()[:16] == WORDS_OF_PROMPTS
+
+
+def _said(tool: tools.Tool) -> dict[str, str]:
+    """What is said of each parameter."""
+    return {name: about.get("description", "") for name, about in tool.input_schema["properties"].items()}
 
 
 def test_the_words_name_only_tools_that_an_agent_has() -> None:

@@ -20,6 +20,7 @@ from minutebook.operations import inbox, memories
 from minutebook.operations.registry import REGISTRY, Access
 from minutebook.surfaces import spelling
 from minutebook.surfaces.http import docs_page, openapi, samples
+from minutebook.surfaces.mcp import tools
 from tests.houses import House
 from tests.surfaces.serving import Served
 
@@ -47,6 +48,20 @@ def test_every_operation_is_described_with_all_its_parameters() -> None:
         named |= set(body["content"]["application/json"]["schema"].get("properties", ()))
         assert named == {parameter.name for parameter in operation.parameters}, operation.name
         assert ("requestBody" in said) == (operation.access is not Access.READ)
+
+
+def test_words_of_the_command_line_stay_there() -> None:
+    said = [
+        text
+        for operation in REGISTRY.all()
+        for text in (
+            _described(operation.name)["description"],
+            tools.tool_of(operation).description,
+            *(parameter.help for parameter in operation.parameters),
+        )
+    ]
+    assert any("dry_run" in text or "confirm" in text for text in said)
+    assert [text for text in said if re.search(r"(?<!\w)--\w|@file|stdin|standard input", text)] == []
 
 
 def test_every_reference_leads_somewhere_and_nothing_is_left_unused() -> None:
@@ -164,11 +179,16 @@ def test_a_browser_is_asked_for_the_token_as_a_password_on_constant_pages_alone(
         assert "Basic" not in refused.headers["www-authenticate"]
 
 
-def test_what_is_counted_is_served_to_whoever_has_a_token(served: Served) -> None:
-    reply = served.ask("GET", "/metrics", token=served.token("viewer", "Jones"))
+def test_what_is_counted_is_served_to_whoever_is_bound_to_no_project(served: Served) -> None:
+    reply = served.ask("GET", "/metrics", token=served.token("viewer", "Jones", everywhere=True))
     assert reply.status == 200
     assert reply.headers["content-type"].startswith("text/plain")
     assert b"minutebook_" in reply.body
+    # Counts of other projects are among it.
+    for role, name in (("viewer", "Jones"), ("operator", "Mother")):
+        refused = served.ask("GET", "/metrics", token=served.token(role, name))
+        assert (refused.status, refused.code) == (403, "other_project")
+        assert b"minutebook_" not in refused.body
 
 
 class _Page(HTMLParser):

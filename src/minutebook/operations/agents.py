@@ -31,7 +31,7 @@ _OPEN = 20
 def add(
     call: Call,
     name: Name,
-    charter: Annotated[Content | None, Help("what it is for and how it works; @file reads a file")] = None,
+    charter: Annotated[Content | None, Help("what it is for and how it works")] = None,
     role: Annotated[RoleName | None, Help("what it may do; agent if it is new and none is given")] = None,
 ) -> Seeded:
     """Make an agent part of the team, with the charter that it starts every run with.

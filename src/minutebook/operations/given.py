@@ -37,7 +37,7 @@ T = TypeVar("T")
 Ref = Annotated[str, Help("id or slug"), MaxLen(300)]
 TypeName = Annotated[Type, Read(parse_type), Help("what sort of memory it is")]
 Title = Annotated[str, Help("one line that says it"), MaxLen(2_000)]
-Content = Annotated[str, LongText(), Help("the text itself; - reads standard input, @file a file")]
+Content = Annotated[str, LongText(), Help("the text itself")]
 Slug = Annotated[str, Help("its name in the project; made from the title if not given"), MaxLen(20_000)]
 Reason = Annotated[str, LongText(), Help("why; kept with the verdict"), MaxLen(4_000)]
 Limit = Annotated[int, Help("at most so many"), Ge(1), Le(1_000)]
@@ -78,7 +78,7 @@ class About:
     importance: Annotated[Importance | None, Help("how much it matters")] = None
     confidence: Annotated[float | None, Help("how sure it is, 0 to 1"), Ge(0), Le(1)] = None
     entity: Annotated[
-        str | None, Help("what it is about, with --attribute: one fact per slot"), MaxLen(2_000)
+        str | None, Help("what it is about, with an attribute: one fact per slot"), MaxLen(2_000)
     ] = None
     attribute: Annotated[str | None, Help("which property of the entity"), MaxLen(2_000)] = None
     tag: Annotated[list[str], Help("a tag; cross-team shows it to every agent"), MaxLen(1_000)] = ()  # type: ignore[assignment]

@@ -56,7 +56,7 @@ Summary = Annotated[str, LongText(), Help("what was done, for those who come aft
 Transcript = Annotated[
     str,
     LongText(),
-    Help("what was said in the run; kept as a source and read for what is worth keeping, @file reads a file"),
+    Help("what was said in the run; kept as a source and read for what is worth keeping"),
     MaxLen(8_388_608),
     Check(lambda text: without_credentials(storable(text))),
 ]
@@ -226,7 +226,7 @@ def finish(
     gives the same answer. A transcript is read later, by the service: what it says turns up in the inbox.
 
     Example:
-        minutebook runs finish current --summary "The login page works; tests are in." --transcript @session.jsonl
+        minutebook runs finish current --summary "The login works." --transcript @session.jsonl
         minutebook runs finish 01K9… --outcome failed --summary "The sandbox has no network."
     """
     run = run_named(call, ref)

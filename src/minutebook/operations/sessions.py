@@ -127,7 +127,9 @@ def update(
     summary: Annotated[Summary | None, Help("put this in place of the summary")] = None,
     state: State | None = None,
 ) -> Session:
-    """Bring the open session up to date. The summary grows by --append; nothing is lost.
+    """Bring the open session up to date.
+
+    The summary grows by --append; nothing is lost.
 
     Example:
         minutebook sessions update --append "Parser done; the fuzzer runs."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from minutebook.operations.registry import Access, Operation
 
 #: Verbs that make something new in the collection.
 _CREATING = frozenset({"create", "write", "submit", "add", "start"})
+
+_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
 
 #: Stands in a path where an item's name would: the name is a parameter like any other, or is not given.
 UNNAMED = "-"
@@ -79,6 +82,11 @@ def item_of(operation: Operation) -> Parameter | None:
         return None
     # `show` may leave the name out and mean the present one; without a place for items it would be `list`.
     return first if first.required or (operation is show and "list" in operation.kin) else None
+
+
+def prose(text: str) -> str:
+    """What an operation says of itself, where its parameters are no flags: `--dry-run` is `dry_run`."""
+    return _FLAG.sub(lambda found: found[1].replace("-", "_"), text)
 
 
 def tool(operation: Operation) -> str:

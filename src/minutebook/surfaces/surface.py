@@ -23,7 +23,7 @@ from minutebook.surfaces import spelling
 from minutebook.surfaces.cli import help as teaching
 from minutebook.surfaces.cli.commands import GLOBAL_OPTIONS
 
-FILE = Path("docs") / "SURFACE.txt"
+FILE = Path(__file__).parents[3] / "docs" / "SURFACE.txt"
 
 
 def render(registry: Registry) -> str:
@@ -124,7 +124,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     present = FILE.read_text(encoding="utf-8") if FILE.exists() else ""
     differences = difflib.unified_diff(
-        present.splitlines(), wanted.splitlines(), str(FILE), "the code", lineterm=""
+        present.splitlines(), wanted.splitlines(), f"docs/{FILE.name}", "the code", lineterm=""
     )
     for line in differences:
         print(line)

@@ -158,6 +158,12 @@ class Door:
             raise
         if request.method not in ("GET", "HEAD"):
             return refused(request, wrong_method(request.method, ("GET",)))
+        if page.whole and asker.actor.project is not None:
+            raise MinutebookError(
+                "other_project",
+                f"{asker.actor.name} is bound to one project, and this tells of all of them.",
+                hint="minutebook tokens create --role viewer --agent prometheus --everywhere",
+            )
         if page.render is None:
             return await self._following.begin(request, asker)
         return await self._reach.quick.do(page.render)

@@ -129,7 +129,7 @@ def _operation(operation: Operation) -> Iterator[str]:
     yield f'<article id="{name}"><h3><a href="#{name}">{escape(operation.summary)}</a></h3>'
     yield f'<div class=route><b class="{method.lower()}">{method}</b><code>{escape(path)}</code>'
     yield f"<span class=role>{samples.ROLES[operation.access]} · {name}</span></div>"
-    for paragraph in filter(None, operation.description.split("\n\n")):
+    for paragraph in filter(None, spelling.prose(operation.description).split("\n\n")):
         yield f"<p>{escape(paragraph)}</p>"
     if operation.parameters:
         yield "<div class=wide><table><tr><th>parameter</th><th>type</th><th>meaning</th></tr>"

@@ -192,7 +192,8 @@ def _operation(operation: Operation, parts: _Parts) -> Schema:
 
 def _description(operation: Operation) -> str:
     about = f"Takes the role {samples.ROLES[operation.access]}."
-    return f"{operation.description}\n\n{about}" if operation.description else about
+    said = spelling.prose(operation.description)
+    return f"{said}\n\n{about}" if said else about
 
 
 def _headers_of(operation: Operation, item: Parameter | None) -> list[str]:
@@ -337,10 +338,13 @@ def _beside(parts: _Parts) -> dict[str, Schema]:
     )
     follow["tags"] = ["events"]
     follow["parameters"] = [_reference("parameters", "Minutebook-Project"), last, *query]
+    counted = "Takes the role viewer, and nobody who is bound to one project: it tells of all of them."
     browser = [{"token": []}, {"password": []}]
     return {
         following.PATH: {"get": follow},
-        "/metrics": {"get": _page("metrics", "What is counted, for Prometheus.", "", {"text/plain": plain})},
+        "/metrics": {
+            "get": _page("metrics", "What is counted, for Prometheus.", counted, {"text/plain": plain})
+        },
         "/openapi.json": {
             "get": _page(
                 "openapi", "This description.", "", {"application/json": {"schema": {"type": "object"}}}

@@ -21,6 +21,8 @@ class Fixed:
     render: Callable[[], Answer] | None
     #: the same for everybody, so a browser may be asked for the token as a password
     browser: bool = False
+    #: tells of every project at once, so nobody who is bound to one is told
+    whole: bool = False
 
 
 class Pages:
@@ -31,7 +33,7 @@ class Pages:
         self._all = {
             b"/docs": Fixed("docs", _docs, browser=True),
             b"/openapi.json": Fixed("openapi", _openapi, browser=True),
-            b"/metrics": Fixed("metrics", self._metrics),
+            b"/metrics": Fixed("metrics", self._metrics, whole=True),
             following.PATH.encode(): Fixed("events.follow", None),
         }
 

@@ -172,7 +172,7 @@ def by_name() -> dict[str, Operation]:
 @cache
 def tool_of(operation: Operation) -> Tool:
     """The tool that an operation is."""
-    prose = [operation.summary, operation.description]
+    prose = [operation.summary, spelling.prose(operation.description)]
     answer = portable(operation.output_schema(), answers=True)
     wrapped = answer.get("type") != "object"
     words = operation.command.replace("-", " ")
