@@ -124,7 +124,7 @@ def live_in(house: House) -> None:
 
 
 def _by_hand(house: House) -> None:
-    """Rows of what has no operations yet, or takes files, a second project or packages to come about."""
+    """Rows of what has no operations yet, or takes files or a second project to come about."""
 
     def add(tx: Tx, table: str, *, of_project: bool = True, **row: Any) -> None:
         if of_project:
@@ -164,8 +164,6 @@ def _by_hand(house: House) -> None:
             "state": "left",
         }
         add(tx, "suggestions", id="G1", consolidation_id="C1", created_at=AT, **said)
-        brought = {"kind": "model", "name": "parrot", "package": "parrots", "target": "parrots:Parrot"}
-        add(tx, "providers", of_project=False, enabled_by="mother", enabled_at=AT, **brought)
         led = {
             "other_id": "P2",
             "other_slug": "sulaco",

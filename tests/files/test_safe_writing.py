@@ -246,9 +246,12 @@ def test_nothing_that_an_editor_wrote_is_ever_lost(root: Root) -> None:
 
     thread = threading.Thread(target=edit)
     thread.start()
-    made = refused = 0
+    made, refusals = 0, list[str]()
     try:
-        for number in range(250):
+        # How often each comes in time is up to the machine: go on until both have, a few times.
+        for number in itertools.count():
+            if number >= 250 and (min(made, len(refusals)) > 3 or number >= 20_000):
+                break
             found = root.read("a.md")
             assert found is not None
             try:
@@ -257,15 +260,15 @@ def test_nothing_that_an_editor_wrote_is_ever_lost(root: Root) -> None:
                 displaced.append(found.data.decode())
                 made += 1
             except MinutebookError as error:
-                refused += error.code == "file_changed"
+                refusals.append(error.code)
                 if "kept" in error.details:
                     written.append(f"ours {number}")  # it was in its place for a moment, and displaced
     finally:
         enough.set()
         thread.join()
     kept = [(root.path / name).read_text() for name in names(root) if is_ours(name)]
-    assert made + refused == 250
-    assert min(made, refused) > 3
+    assert set(refusals) == {"file_changed"}
+    assert min(made, len(refusals)) > 3
     assert sorted([*displaced, *kept, path.read_text()]) == sorted(written)
 
 

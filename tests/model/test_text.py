@@ -482,11 +482,11 @@ def test_case_width_spacing_and_invisible_characters_do_not_change_a_claim(
 
 
 def test_words_are_folded_and_unspaced_scripts_give_pairs() -> None:
-    assert words("Use Postgres, NOT MySQL 8.0!") == ["use", "postgres", "not", "mysql", "8.0"]
-    assert words("数据库API设计") == ["数据", "据库", "api", "设计"]
-    assert words("データ") == ["デー", "ータ"]
-    assert words("가나다 라") == ["가나", "나다", "라"]
-    assert words("") == []
+    assert words("Use Postgres, NOT MySQL 8.0!") == ("use", "postgres", "not", "mysql", "8.0")
+    assert words("数据库API设计") == ("数据", "据库", "api", "设计")
+    assert words("データ") == ("デー", "ータ")
+    assert words("가나다 라") == ("가나", "나다", "라")
+    assert words("") == ()
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ TABLE = {
     Access.READ: """
         consolidation.list consolidation.show consolidation.status
         captures.list captures.show runs.replay daily.list daily.show jobs.list jobs.show sources.list sources.show
+        providers.list providers.show
         actors.list actors.show adoptions.list adoptions.show agents.show context.context context.diff decisions.diff decisions.history
         decisions.list decisions.show events.list files.status inbox.digest inbox.list inbox.show memories.diff
         memories.history memories.list memories.seen memories.show memories.verify projects.links projects.list projects.show
@@ -47,7 +48,7 @@ TABLE = {
         decisions.archive decisions.retire decisions.supersede inbox.expire inbox.promote inbox.reject
         memories.restore projects.link projects.unlink tombstones.lift verdicts.revert""",
     Access.OPERATE: """
-        sources.erase runs.prune runs.repair
+        sources.erase runs.prune runs.repair providers.disable providers.enable
         actors.add agents.add actors.edit actors.restore actors.retire files.replace inbox.erase memories.erase projects.add_repo
         projects.archive projects.create projects.edit projects.forget projects.restore system.backup
         system.export system.import system.reindex tokens.create tokens.revoke tokens.revoke_all

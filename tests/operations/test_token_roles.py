@@ -17,7 +17,10 @@ from tests.operations.bearing import Bearer, bearer
 from tests.operations.test_roles import ALLOWED, OPERATIONS, plausible
 
 #: What concerns the whole ledger, and so is not for a token of one project, whatever its role.
-WHOLE_LEDGER = {"system.backup", "system.import", "system.reindex", "projects.create", "projects.link"}
+WHOLE_LEDGER = {
+    "system.backup", "system.import", "system.reindex", "projects.create", "projects.link",
+    "providers.enable", "providers.disable",
+}  # fmt: skip
 ROLES = {"jones": Role.VIEWER, "ripley": Role.AGENT, "dallas": Role.COORDINATOR, "kane": Role.OPERATOR}
 #: Answers to who may not ask, or to a defect of ours.
 TURNED_AWAY = {"not_allowed", "bad_token", "other_project", "other_agent", "internal"}

@@ -46,7 +46,7 @@ def _draft(lines: list[str], first: int, end: int, kind: str) -> Draft | None:
     while number < end and lines[number].startswith("**") and lines[number] != RATIONALE:
         facts |= _facts(lines[number])
         number += 1
-    if heading is None or not {"type", "by", "date"} <= facts.keys():
+    if heading is None or not all(facts.get(name) for name in ("type", "by", "date")):
         return None
     try:
         of_type = parse_type(facts["type"])

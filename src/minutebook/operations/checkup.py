@@ -175,7 +175,7 @@ def _queue(pulse: Pulse, extent: _Extent) -> Queue:
         waiting=pulse.waiting,
         oldest_wait_seconds=round(pulse.oldest_wait, 3),
         longest_wait_seconds=round(pulse.longest_wait, 3),
-        commit_seconds=round(pulse.commit_lately, 4),
+        commit_seconds=round(pulse.commit_lately, 6),
         halted=extent.said(pulse.halted),
     )
 
