@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,6 +19,7 @@ from minutebook.files.drop_box_taking import DropBoxPart
 from minutebook.files.notes import NotesPart
 from minutebook.files.watcher import Watcher
 from minutebook.operations import inbox, memories, verdicts
+from tests.deleting import delete
 from tests.files.desks import HOST, INBOX, MEMORY, PERSON, Desk
 from tests.houses import House
 
@@ -163,7 +163,7 @@ def test_a_workspace_that_is_deleted_holds_up_no_other_and_comes_back(
     os.rename(tmp_path / "away", desk.root)
     house.mother(memories.edit, ref="one", content="It is eins.")
     service.until(lambda: "It is eins." in desk.read(ONE) and "It is eins." in other.read(ONE))
-    shutil.rmtree(desk.root)
+    delete(desk.root)
     other.edit(ONE, "It is eins.", "It is un.")
     service.until(says(house, "It is un."))
 

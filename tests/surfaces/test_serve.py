@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
 import signal
 import socket
 import stat
@@ -23,6 +22,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.operations import memories, projects
 from minutebook.surfaces.light import daemon
 from minutebook.surfaces.running.listening import USUAL_PORT
+from tests.deleting import delete
 from tests.scenarios.program import finished
 from tests.surfaces.services import COMMAND, SOON, Served, alive, serving_processes, until
 
@@ -353,7 +353,7 @@ def test_a_client_that_is_connected_keeps_it_alive_and_one_run_by_hand_stays(
 def test_a_deleted_home_leaves_no_orphan(program: Served, by_hand: bool) -> None:
     if by_hand:
         with program.serving() as process:
-            shutil.rmtree(program.home)
+            delete(program.home)
             assert process.wait(SOON) == 0
     else:
         program.ok("inbox", "list")
