@@ -13,7 +13,7 @@ from minutebook.operations import actors, memories, projects, search, searches
 from minutebook.policy.query import parse
 from tests.conftest import ENGINES, Clock
 from tests.houses import House
-from tests.operations.asking import code
+from tests.operations.asking import code, recorded
 
 CANARY = "xanthocyanopsia quagmire"
 
@@ -111,6 +111,57 @@ def test_people_who_are_bound_to_none_find_it_marked_and_only_when_it_holds_ever
         ("sulaco-canary", "sulaco"),
         ("bishop-canary", None),
     }
+
+
+def test_a_search_beyond_the_project_leaves_no_trace_for_who_is_bound_to_it(house: House) -> None:
+    kept = recorded(house)
+    house.mother(actors.add, name="Kane", role="operator", bound_to="nostromo")
+    kane = house.as_("Kane")
+    other = house.as_("Mother", project=house.new_project("Sulaco"))
+    other(memories.write, type="project", content=f"Canary of Sulaco: {CANARY}.", slug="sulaco-canary")
+    house.mother(memories.write, type="project", content="The gate is shut.", slug="gate")
+    far = [
+        house.mother(search.search, query="canary", everywhere=True, status="archived").search,
+        house.mother(search.search, query=f"sulaco {CANARY}").search,
+    ]
+    near = house.mother(search.search, query="gate").search
+
+    for flushed in (False, True):
+        if flushed:
+            kept.flush(house.service.database)
+        assert [line.id for line in kane(searches.list_).items] == [near]
+        assert [line.id for line in house.mother(searches.list_).items] == [near, far[1], far[0]]
+        for id in far:
+            assert code(kane, searches.show, search=str(id)) == "not_found"
+            assert code(kane, searches.explain, ref="gate", search=str(id)) == "not_found"
+
+
+def test_a_trace_tells_nothing_of_what_was_left_out_and_may_not_be_seen_any_more(house: House) -> None:
+    kept = recorded(house)
+    done = house.mother(memories.write, type="project", content="The quagmire is deep.", slug="deep")
+    trace = house.ripley(search.search, query="quagmire", status="archived").search
+    kept.flush(house.service.database)
+    (before,) = house.ripley(searches.show, search=str(trace)).dropped
+    assert (before.slug, "mother" in before.because) == ("deep", True)
+    house.mother(memories.rescope, ref="deep", scope="agent", agent="bishop")
+    (after,) = house.ripley(searches.show, search=str(trace)).dropped
+    assert (after.id, after.slug, "mother" in after.because) == (str(done.memory), "", False)
+
+
+def test_a_past_search_is_explained_by_its_id_also_before_its_trace_is_written(house: House) -> None:
+    kept = recorded(house)
+    house.mother(memories.write, type="project", content="The gate is shut.", slug="gate")
+    house.mother(memories.write, type="project", content="The gate was open.", slug="open")
+    trace = str(house.ripley(search.search, query="gate shut", limit=1).search)
+    waiting = house.ripley(searches.explain, ref=trace.lower())
+    kept.flush(house.service.database)
+    written = house.ripley(searches.explain, ref=trace)
+    assert waiting == written
+    assert (written.found, written.place) == (True, None)
+    told = [(one.what, one.verdict) for one in written.reasons]
+    assert told == [("hit", "gate"), ("budget", "open"), ("search", "missing")]
+    assert "by its words" in written.reasons[0].detail
+    assert code(house.bishop, searches.explain, ref=trace) == "not_found"
 
 
 def test_a_link_lets_in_what_answers_at_least_half_and_marks_it(house: House) -> None:

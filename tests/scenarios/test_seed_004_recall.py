@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from minutebook.engine.recording import Recording
 from minutebook.operations import decisions, inbox, memories, runs, search, searches
 from tests.conftest import Clock
 from tests.houses import House
-from tests.operations.asking import code
-
-
-def recorded(house: House) -> Recording:
-    kept = Recording(house.clock, days=30)
-    house.service.world = replace(house.service.world, traces=kept)
-    return kept
+from tests.operations.asking import code, recorded
 
 
 def slugs(house: House, query: str, who: str = "ripley", **how: Any) -> list[str]:

@@ -26,6 +26,8 @@ class Wanted:
     run: str | None = None
     state: str | None = None
     since: str | None = None
+    #: also those that looked into projects that no link leads to
+    far: bool = True
 
 
 def keep(tx: Tx, traces: Sequence[Trace]) -> None:
@@ -46,8 +48,8 @@ def _insert(tx: Tx, trace: Trace) -> None:
     }
     # A run's turns are numbered here, in the order in which they come in.
     tx.run(
-        """INSERT INTO searches (id, project_id, actor, run_id, query, filters, state, trace, seq, at, turn)
-           VALUES (:id, :project, :actor, :run, :query, :filters, :state, :trace, :seq, :at,
+        """INSERT INTO searches (id, project_id, actor, run_id, query, filters, state, trace, seq, at, far, turn)
+           VALUES (:id, :project, :actor, :run, :query, :filters, :state, :trace, :seq, :at, :far,
                    CASE WHEN CAST(:run AS TEXT) IS NULL THEN NULL ELSE
                         (SELECT COALESCE(max(s.turn), 0) + 1 FROM searches s WHERE s.run_id = :run) END)
            ON CONFLICT DO NOTHING""",
@@ -61,6 +63,7 @@ def _insert(tx: Tx, trace: Trace) -> None:
         trace=json.dumps(kept, ensure_ascii=False),
         seq=trace.seq,
         at=trace.at,
+        far=trace.at if trace.far else None,
     )
 
 
@@ -112,6 +115,8 @@ def _narrowed(wanted: Wanted) -> tuple[str, dict[str, str]]:
     if wanted.since is not None:
         clause += " AND at >= :since"
         params["since"] = wanted.since
+    if not wanted.far:
+        clause += " AND far IS NULL"
     return clause, params
 
 
@@ -134,6 +139,7 @@ def _trace(row: Row) -> Trace:
         seq=row["seq"],
         at=row["at"],
         turn=row["turn"],
+        far=row["far"] is not None,
     )
 
 

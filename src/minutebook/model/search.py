@@ -134,6 +134,8 @@ class Trace:
     at: str
     #: which search of its run it was
     turn: int | None = None
+    #: it looked into projects that no link leads to, and may tell of them: not for who is bound to one
+    far: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ class Gathered:
     #: memories that changed since the moment that is asked for, as they stood
     then: list[Memory] = field(default_factory=list)
     order: list[Fused] = field(default_factory=list)
+    #: something of it may be of a project that no link leads to
+    far: bool = False
 
     def drop(self, row: Row, reason: Drop, because: str) -> None:
         if row["id"] not in self.dropped:
@@ -88,7 +90,7 @@ class Gathered:
 
 def gather(call: Call, ask: Ask) -> Gathered:
     """Everything that may be seen and answers, in order; each with its score by parts."""
-    found = Gathered()
+    found = Gathered(far=ask.sight.everywhere)
     by_text = _by_text(call, ask, found)
     by_meaning = _by_meaning(call, ask, found)
     found.failed = not by_text and not by_meaning
@@ -134,6 +136,7 @@ def _read_index(call: Call, ask: Ask, found: Gathered) -> None:
     if ask.far and not full and len(ask.query.terms) >= _FAR_WORDS and ask.seq is None:
         far = searching.elsewhere(call.tx, ask.query, ask.sight)
         held += [("memory", row, None, match(row["terms"], weighed)) for row in far]
+        found.far = found.far or bool(far)
     for kind, row, memory, one in held:
         if one.held or ask.query.phrases:
             _consider(ask, found, Candidate(row, kind, one, memory=memory))

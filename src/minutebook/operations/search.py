@@ -234,6 +234,7 @@ def _traced(
         missing=answer.missing,
         seq=call.tx.settled if ask.seq is None else ask.seq,
         at=call.now,
+        far=found.far,
     )
     call.world.traces.note(trace)
     return Found(answer.state, answer.sentence, answer.hits, trace.id, answer.missing, answer.dropped)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
 from annotated_types import Ge, MaxLen
 
 from minutebook.call import Call
-from minutebook.ledger import fulltext, searches, signals
+from minutebook.ledger import fulltext, inbox, searches, signals
 from minutebook.ledger import memories as kept
 from minutebook.ledger.searches import Wanted
 from minutebook.ledger.visibility import Reader
@@ -31,14 +32,16 @@ from minutebook.model.text import fold_name
 from minutebook.model.times import age
 from minutebook.operations import finding
 from minutebook.operations.finding import Ask, Gathered
-from minutebook.operations.given import After, Agent, Limit, Ref, Time, memory_named, page_of, time_of
+from minutebook.operations.given import After, Agent, Limit, Time, memory_named, page_of, time_of
 from minutebook.operations.registry import Access, Help, operation
 from minutebook.operations.search import Narrowed, Widened, ask_of, chosen_of
-from minutebook.policy.explanations import quoted, strongest
+from minutebook.policy.explanations import quoted, rested, strongest
 from minutebook.policy.fusion import Fused
 
 #: Words that a memory is found by, as they are told.
 _WORDS_TOLD = 24
+#: What is told of something left out that the reader does not see now.
+_UNSEEN = "you may not see it now"
 
 Search = Annotated[str, Help("the id of a search"), MaxLen(40)]
 Run = Annotated[str, Help("only of this run"), MaxLen(80)]
@@ -83,32 +86,13 @@ def show(
         minutebook searches show 01JD8ZK3V0000000000000000A
         minutebook searches show 01JD8ZK3V0000000000000000A --turn 3
     """
-    trace = _trace(call, search, turn)
-    seen = _seen(call, [hit.id for hit in trace.hits])
-    return SearchView(
-        search=_line(call, trace),
-        sentence=trace.sentence,
-        filters=trace.filters,
-        hits=tuple(
-            Recalled(
-                hit.id,
-                hit.score,
-                hit.parts,
-                hit.matched,
-                *((memory.slug, memory.title, memory.status.value) if memory else (None, None, None)),
-            )
-            for hit, memory in ((hit, seen.get(hit.id)) for hit in trace.hits)
-        ),
-        dropped=trace.dropped,
-        missing=trace.missing,
-        seq=trace.seq,
-    )
+    return _view(call, _trace(call, search, turn))
 
 
 @operation(Access.READ)
 def explain(
     call: Call,
-    ref: Ref,
+    ref: Annotated[str, Help("id or slug of a memory, or the id of a past search"), MaxLen(300)],
     query: Annotated[
         str | None, Help("the words that it was, or should have been, found by"), MaxLen(4_000)
     ] = None,
@@ -116,12 +100,17 @@ def explain(
 ) -> Explanation:
     """Say why a memory is an answer to a query, or why it is none: its words, how it stands, what hides it.
 
-    Without a query it says what the memory is found by, and how often it was.
+    Without a query it says what the memory is found by, and how often it was. Given the id of a past search, it
+    says of each hit what brought it up, and of the rest why it was left out.
 
     Example:
         minutebook searches explain staging-proxy --query "upload limit"
         minutebook searches explain staging-proxy --search 01JD8ZK3V0000000000000000A
+        minutebook searches explain 01JD8ZK3V0000000000000000A
     """
+    asked = None if query or search else _of_id(call, _wanted(call, None), ref)
+    if asked is not None:
+        return _of_search(call, asked)
     memory = memory_named(call, ref, any_status=True)
     if search is not None:
         query = _trace(call, search, None).query
@@ -144,7 +133,7 @@ def _wanted(
     own = call.reader.agent
     if own is not None and actor not in (None, own):
         raise MinutebookError("other_agent", f"{call.actor.name} cannot look at the searches of others.")
-    return Wanted(call.project.id, own or actor, run, state, since)
+    return Wanted(call.project.id, own or actor, run, state, since, far=call.actor.project is None)
 
 
 def _is_of(trace: Trace, wanted: Wanted) -> bool:
@@ -154,6 +143,7 @@ def _is_of(trace: Trace, wanted: Wanted) -> bool:
         and wanted.run in (None, trace.run)
         and wanted.state in (None, trace.state)
         and (wanted.since is None or trace.at >= wanted.since)
+        and (wanted.far or not trace.far)
     )
 
 
@@ -163,9 +153,8 @@ def _trace(call: Call, id: str, turn: int | None) -> Trace:
     found: Trace | None = None
     if turn is not None:
         found = searches.of_turn(call.tx, wanted, turn)
-    elif is_ulid(given):
-        waiting = [one for one in call.world.traces.pending() if one.id == given and _is_of(one, wanted)]
-        found = waiting[0] if waiting else searches.get(call.tx, wanted, given)
+    else:
+        found = _of_id(call, wanted, given)
     if found is None:
         raise MinutebookError(
             "not_found",
@@ -173,6 +162,15 @@ def _trace(call: Call, id: str, turn: int | None) -> Trace:
             hint="minutebook searches list",
         )
     return found
+
+
+def _of_id(call: Call, wanted: Wanted, id: str) -> Trace | None:
+    """A past search by its id, also one that is not written yet; None for what is no id of one."""
+    given = id.strip().upper()
+    if not is_ulid(given):
+        return None
+    waiting = [one for one in call.world.traces.pending() if one.id == given and _is_of(one, wanted)]
+    return waiting[0] if waiting else searches.get(call.tx, wanted, given)
 
 
 def _line(call: Call, trace: Trace) -> SearchLine:
@@ -189,9 +187,44 @@ def _line(call: Call, trace: Trace) -> SearchLine:
     )
 
 
+def _told(call: Call, id: str, seen: dict[str, Memory]) -> bool:
+    """Whether the reader may see what was left out: a memory, or a proposal of the project."""
+    if id in seen:
+        return True
+    proposal = inbox.get(call.tx, id)
+    return proposal is not None and proposal.project == call.project.id
+
+
 def _seen(call: Call, ids: list[str]) -> dict[str, Memory]:
     found = ((id, kept.seen_by(call.tx, id, call.reader)) for id in ids)
     return {id: memory for id, memory in found if memory is not None}
+
+
+def _view(call: Call, trace: Trace) -> SearchView:
+    """A past search for whoever looks now."""
+    seen = _seen(call, [hit.id for hit in trace.hits])
+    left_out = _seen(call, [dropped.id for dropped in trace.dropped])
+    return SearchView(
+        search=_line(call, trace),
+        sentence=trace.sentence,
+        filters=trace.filters,
+        hits=tuple(
+            Recalled(
+                hit.id,
+                hit.score,
+                hit.parts,
+                hit.matched,
+                *((memory.slug, memory.title, memory.status.value) if memory else (None, None, None)),
+            )
+            for hit, memory in ((hit, seen.get(hit.id)) for hit in trace.hits)
+        ),
+        dropped=tuple(
+            dropped if _told(call, dropped.id, left_out) else replace(dropped, slug="", because=_UNSEEN)
+            for dropped in trace.dropped
+        ),
+        missing=trace.missing,
+        seq=trace.seq,
+    )
 
 
 # --- explanations ---------------------------------------------------------------------------------------------
@@ -211,6 +244,22 @@ def _by_itself(call: Call, memory: Memory) -> Explanation:
     ]
     sentence = f"{memory.slug} is found by {len(words)} words." if words else f"{memory.slug} is in no index."
     return Explanation(bool(words), None, sentence, tuple(grounds), ())
+
+
+def _of_search(call: Call, trace: Trace) -> Explanation:
+    """What brought each hit up, what was left out and why, and what could not be asked."""
+    view = _view(call, trace)
+    grounds = [
+        Ground(
+            "hit",
+            hit.slug or hit.id,
+            rested(hit.score, {one.part: one.points for one in hit.parts}, hit.matched),
+        )
+        for hit in view.hits
+    ]
+    grounds += [Ground(one.reason, one.slug or one.id, one.because) for one in view.dropped]
+    grounds += [Ground("search", "missing", why) for why in view.missing]
+    return Explanation(bool(view.hits), None, f"{view.search.query!r}: {view.sentence}", tuple(grounds), ())
 
 
 def _standing(memory: Memory) -> str:

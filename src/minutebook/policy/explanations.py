@@ -62,6 +62,12 @@ def strongest(parts: Mapping[Part, float]) -> str:
     return _LISTED[best] if parts.get(best, 0.0) > 0 else _BESIDE[Part.CONTEXT]
 
 
+def rested(score: float, parts: Mapping[str, float], matched: Sequence[str]) -> str:
+    """What one hit of a past search rested on."""
+    held = f"; it holds {quoted(matched)}" if matched else ""
+    return f"{score:.3f}, most of all by {strongest({Part(name): points for name, points in parts.items()})}{held}"
+
+
 def freshness(age_days: float, after_days: int, *, verified: bool) -> str:
     """What to bear in mind about something that was last confirmed so many days ago; empty when it is fresh."""
     if after_days <= 0 or age_days < after_days:
