@@ -87,6 +87,40 @@ def test_every_layer_holds_what_belongs_there(house: House) -> None:
     assert found.text.encode()[: found.stable] == without.text.encode()[: without.stable]
 
 
+def test_what_was_decided_about_a_part_of_the_task_is_told_beside_what_is_about_all_of_it(
+    house: House,
+) -> None:
+    """A memory without a title of its own has all its words in one, and must not drown a decision by that."""
+    house.ripley(memories.write, type="episode", content="To fix the login page, clear the redirect loop.",
+                 slug="loop")  # fmt: skip
+    house.ripley(memories.write, type="update", content="The login page moved to another port.", slug="moved")
+    house.dallas(decisions.write, type="technical", title="Cookies", content="The page sets a cookie.",
+                 slug="cookies")  # fmt: skip
+    house.dallas(decisions.write, type="process", title="Reviews", content="Two people read changes of login.",
+                 slug="reviews")  # fmt: skip
+    found = bundle(house)
+    assert slugs(found, "relevant") == ["loop", "moved", "reviews", "cookies"]
+    assert (found.left_out, found.left_out_count) == ((), 0)
+
+
+def test_what_shares_too_little_with_the_task_is_listed_and_is_no_loss(house: House) -> None:
+    house.ripley(memories.write, type="update", title="Login page", content="To fix it, clear the session.",
+                 slug="about")  # fmt: skip
+    for number in range(8):
+        house.ripley(
+            memories.write, type="update", content=f"{number} things on one page.", slug=f"weak-{number}"
+        )
+    found = bundle(house)
+    assert slugs(found, "relevant") == ["about"]
+    assert {(out.slug, out.layer, out.reason.value) for out in found.left_out} == {
+        (f"weak-{number}", Layer.RELEVANT, "weak") for number in range(8)
+    }
+    assert "left out" not in found.text
+    assert house.mother(context.context, agent="ripley", task="things") is None
+    house.mother(memories.retire, ref="weak-3", reason="wrong")
+    assert bundle(house, as_of=str(found.seq)) == found
+
+
 def test_a_bundle_comes_back_from_json_byte_for_byte(house: House) -> None:
     lived(house)
     found = bundle(house)

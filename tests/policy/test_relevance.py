@@ -16,6 +16,7 @@ from minutebook.policy.relevance import (
     Sought,
     checksums,
     enough_from_afar,
+    is_titled,
     likeliest,
     score,
     stem,
@@ -72,6 +73,20 @@ def test_a_word_counts_twice_in_the_name() -> None:
     assert score("| aa bb cc", [a, b, c]) == 10
     assert score("aa | aa", [a]) == 6
     assert score("|", [a, b, c]) == 0
+    assert score("aa | bb", [a, b, c], titled=False) == 4
+
+
+@pytest.mark.parametrize(
+    ("title", "content", "given"),
+    [
+        ("Login", "The login page is slow.", True),
+        ("The login page is slow.", "The login page is slow.", False),
+        ("The login page…", "The login page is slow.", False),
+        ("The login page", "# The login page\nIt is slow.", False),
+    ],
+)
+def test_the_beginning_of_a_text_is_no_title_of_its_own(title: str, content: str, given: bool) -> None:
+    assert is_titled(title, content) is given
 
 
 def test_the_likeliest_have_the_most_weight_and_are_the_newest() -> None:

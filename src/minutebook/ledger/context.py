@@ -110,6 +110,7 @@ def _lower(moment: Moment, above: Material, states: States) -> Material:
             **_states((memory for memory in every if memory.id in origins), unverifiable),
         },
         missing=moment.missing,
+        weak=moment.weak,
         faults=moment.faults,
     )
 

@@ -45,6 +45,8 @@ class Moment:
     #: what was made of rows already: a memory may be in several layers
     made: dict[int, Found] = field(default_factory=dict)
     missing: list[LeftOut] = field(default_factory=list)
+    #: what shares too little with the task
+    weak: list[LeftOut] = field(default_factory=list)
     faults: list[LayerFault] = field(default_factory=list)
 
     @property

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from minutebook.ledger import past, reach, shelves
+from minutebook.ledger import reach, shelves
 from minutebook.ledger.database import Row
 from minutebook.ledger.moment import Found, Moment
 from minutebook.model.context import Layer, LeftOut, Reason
-from minutebook.model.memories import Memory
+from minutebook.model.memories import GOVERNING, Memory
 from minutebook.policy.relevance import (
     REACH,
     Sought,
     checksums,
     enough_from_afar,
+    is_titled,
     likeliest,
     score,
     task_words,
@@ -31,8 +32,9 @@ from minutebook.policy.shelving import ABROAD, EVERYONE, Shelf, shelf_of
 BEYOND = 10
 #: Memories that are read whole to be scored.
 _SCORED = 40
-#: Of the best score, one part in so many is still relevant.
+#: Of the best score, one part in so many is still relevant; of what was decided, one in so many.
 _SHARE = 3
+_SHARE_OF_DECISIONS = 6
 
 Seen = Sequence[tuple[str, str]]
 
@@ -109,7 +111,7 @@ def _as_they_stood(moment: Moment, linked: reach.Reach) -> list[tuple[Found, She
             continue
         shelf = None if then.erased else shelf_of(then.memory)
         if shelf is None:
-            moment.missing.append(_erased(then))
+            moment.missing.append(_out(then.memory, Reason.ERASED))
             continue
         stood = Found(then.memory, shelves.place_of(then.created_seq), shelf.words)
         moment.then[stood.place] = stood
@@ -117,9 +119,8 @@ def _as_they_stood(moment: Moment, linked: reach.Reach) -> list[tuple[Found, She
     return found
 
 
-def _erased(then: past.Then) -> LeftOut:
-    memory = then.memory
-    return LeftOut(memory.id, Layer.RELEVANT, memory.type.value, memory.slug, Reason.ERASED)
+def _out(memory: Memory, reason: Reason) -> LeftOut:
+    return LeftOut(memory.id, Layer.RELEVANT, memory.type.value, memory.slug, reason)
 
 
 def _sums(wanted: Iterable[str], seen: Seen) -> list[list[str]]:
@@ -156,29 +157,36 @@ def _likeliest(
 
 
 def scored(moment: Moment, likely: Likely, abroad: Abroad, rows: dict[int, Row]) -> list[tuple[Memory, int]]:
-    """Memories that share enough words with the task, most points first, then the newest.
+    """Memories that share enough words with the task, most points first, then decisions, then the newest.
 
-    What comes from a linked project must share more, comes after its equals, and is at most a few.
+    What comes from a linked project must share more, comes after its equals, and is at most a few. What was
+    decided here about a part of the task is told beside a memory that is about all of it.
     """
-    here = [(points, place) for points, place, _ in _points(moment, likely, rows)]
+    here = _points(moment, likely, rows)
     there = [
         (points, place)
-        for points, place, words in _points(moment, abroad.likely, rows)
-        if enough_from_afar(words, abroad.likely.sought)
+        for points, place, about in _points(moment, abroad.likely, rows)
+        if enough_from_afar(about["words"], abroad.likely.sought)
     ]
-    best = max((points for points, _ in (*here[:1], *there[:1])), default=0)
+    best = max(here[0][0] if here else 0, there[0][0] if there else 0)
     limits, share = moment.limits, best // _SHARE
-    enough = [(points, 1, place) for points, place in here if points >= max(limits.context_points, share, 1)]
+    enough: list[tuple[int, int, int]] = []
+    for points, place, about in here:
+        governs = about["type"] in GOVERNING
+        part = best // _SHARE_OF_DECISIONS if governs else share
+        if points >= max(limits.context_points, part, 1):
+            enough.append((points, 1 + governs, place))
+        elif points:
+            moment.weak.append(
+                LeftOut(about["id"], Layer.RELEVANT, about["type"], about["slug"], Reason.WEAK)
+            )
     linked = [
         (points, 0, place)
         for points, place in there
         if points >= max(limits.context_linked_points, limits.context_points, share, 1)
     ]
     for _, _, place in linked[limits.context_linked : limits.context_linked + BEYOND]:
-        memory = moment.at(rows, place).memory
-        moment.missing.append(
-            LeftOut(memory.id, Layer.RELEVANT, memory.type.value, memory.slug, Reason.OVER_COUNT)
-        )
+        moment.missing.append(_out(moment.at(rows, place).memory, Reason.OVER_COUNT))
     every = sorted([*enough, *linked[: limits.context_linked]], reverse=True)
     return [
         (moment.at(rows, place).memory, points)
@@ -186,12 +194,26 @@ def scored(moment: Moment, likely: Likely, abroad: Abroad, rows: dict[int, Row])
     ]
 
 
-def _points(moment: Moment, likely: Likely, rows: dict[int, Row]) -> list[tuple[int, int, str]]:
-    """The points of each place, and its words: most first, then the newest."""
-    points: list[tuple[int, int, str]] = []
+def _points(moment: Moment, likely: Likely, rows: dict[int, Row]) -> list[tuple[int, int, Row]]:
+    """The points of each place, and what was weighed: most first, then the newest."""
+    points: list[tuple[int, int, Row]] = []
     for place in likely.places:
         then = moment.then.get(place)
-        if then is not None or place in rows:
-            words = rows[place]["words"] if then is None else then.words
-            points.append((score(words, likely.sought), place, words))
-    return sorted(points, reverse=True)
+        about = rows.get(place) if then is None else _as_row(then)
+        if about is not None:
+            titled = is_titled(about["title"], about["content"])
+            points.append((score(about["words"], likely.sought, titled=titled), place, about))
+    return sorted(points, key=lambda each: each[:2], reverse=True)
+
+
+def _as_row(then: Found) -> Row:
+    """What is weighed of a memory as it stood; of all others the row is there, and no memory is made of it."""
+    memory = then.memory
+    return {
+        "id": memory.id,
+        "type": memory.type.value,
+        "slug": memory.slug,
+        "title": memory.title,
+        "content": memory.content,
+        "words": then.words,
+    }

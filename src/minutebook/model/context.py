@@ -62,6 +62,8 @@ class Reason(StrEnum):
     ERASED = "erased"
     #: it claims to govern, and nobody who may decide let it in
     NO_AUTHORITY = "no_authority"
+    #: it shares words with the task, and too few beside what shares more
+    WEAK = "weak"
 
 
 @dataclass(frozen=True, slots=True)

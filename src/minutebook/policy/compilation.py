@@ -59,6 +59,8 @@ class Material:
     evidence: Mapping[str, EvidenceState] = field(default_factory=dict)
     #: what was left out before it came here
     missing: Sequence[LeftOut] = ()
+    #: what shares words with the task, and too few; it is told to those who ask why, and is no loss
+    weak: Sequence[LeftOut] = ()
     faults: Sequence[LayerFault] = ()
 
 
@@ -74,6 +76,7 @@ def compile_context(request: ContextRequest, material: Material, limits: Limits)
     text = "\n\n".join(draft.blocks) + "\n" if draft.blocks else ""
     if not text and not left_out and not material.faults:
         return None
+    left_out += draft.weak(left_out)
     return Bundle(
         project=request.project,
         agent=request.agent,
@@ -264,6 +267,11 @@ class _Draft:
             if out.id not in taken:
                 first.setdefault(out.id, out)
         return list(first.values())
+
+    def weak(self, missing: Iterable[LeftOut]) -> list[LeftOut]:
+        """What is too weak to be in the bundle, unless it is there by another way or known to be missing."""
+        known = {*(item.id for item in self.items), *(out.id for out in missing)}
+        return [out for out in self.material.weak if out.id not in known]
 
     def _leave(self, memory: Memory, layer: Layer, reason: Reason) -> None:
         self.left_out.append(LeftOut(memory.id, layer, memory.type.value, memory.slug, reason))

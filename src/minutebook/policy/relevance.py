@@ -100,14 +100,20 @@ def weight_of(found: int) -> int:
     return (REACH // min(max(found, 1), REACH)).bit_length()
 
 
-def score(shelf_words: str, sought: Sequence[Sought]) -> int:
-    """Points of a memory for a task: each shared word counts its weight, and twice in the memory's name."""
+def is_titled(title: str, content: str) -> bool:
+    """Whether somebody gave a memory its title: one that is only the beginning of the text says nothing more."""
+    return not content.lstrip("# \n").startswith(title.removesuffix("…"))
+
+
+def score(shelf_words: str, sought: Sequence[Sought], *, titled: bool = True) -> int:
+    """Points of a memory for a task: each shared word counts its weight, and twice in a name that was given."""
     name, _, text = shelf_words.partition("|")
     named, said = set(name.split()), set(text.split())
+    times = 2 if titled else 1
     points = 0
     for word in sought:
         if not word.checksums.isdisjoint(named):
-            points += 2 * word.weight
+            points += times * word.weight
         elif not word.checksums.isdisjoint(said):
             points += word.weight
     return points
