@@ -326,7 +326,7 @@ def test_a_coordinator_that_completes_its_run_has_its_own_boundaries_promoted(ho
     told = house.ripley(context.context)
     assert told is not None
     assert [item.slug for item in told.items] == ["architectural", "scope"]
-    assert "decided by scribe (scribe)" in told.text
+    assert "decided by dallas (coordinator), kept by the scribe" in told.text
     assert code(house.dallas, inbox.promote, ref="process") == "own_proposal"
     sound(house)
 

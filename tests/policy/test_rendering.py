@@ -182,6 +182,7 @@ def test_a_name_in_a_label_is_bounded_and_made_of_what_names_are_made_of(given: 
         ({"author": "mother", "decided_by": "mother", "decided_role": "operator"}, "**learning** by mother (operator)"),
         ({"type": Type.PROFILE, "scope": Scope.everywhere(), "decided_role": "agent"}, "**profile** by ripley, unreviewed, everywhere"),
         ({"type": Type.PROCESS, "decided_by": "dallas", "decided_role": "coordinator"}, "**process** decided by dallas (coordinator)"),
+        ({"type": Type.SCOPE, "author": "dallas", "author_role": "coordinator", "decided_by": "scribe", "decided_role": "scribe"}, "**scope** decided by dallas (coordinator), kept by the scribe"),
     ],
 )  # fmt: skip
 def test_labels_come_from_the_row(more: dict[str, object], label: str) -> None:

@@ -19,6 +19,7 @@ from minutebook.model.memories import Memory, Type
 from minutebook.model.scopes import ScopeKind
 from minutebook.model.sessions import Session
 from minutebook.model.text import clean, visible
+from minutebook.policy.relevance import is_titled
 
 BOUNDARIES = "## Boundaries and Decisions"
 MEMORY = "## Memory"
@@ -84,6 +85,9 @@ def _of_a_name(char: str) -> str:
 
 
 def _decided(memory: Memory) -> str:
+    if memory.decided_role == Role.SCRIBE:
+        # By the rule for what a coordinator wrote in its own run: whose decision it is stands in its author.
+        return f"decided by {name(memory.author)} ({name(memory.author_role)}), kept by the scribe"
     return f"decided by {name(memory.decided_by)} ({name(memory.decided_role)})"
 
 
@@ -109,10 +113,9 @@ def _rests(evidence: EvidenceState | None) -> str:
 
 def _words(memory: Memory) -> str:
     """Title and text; the title alone where the text begins with it."""
-    title, content = memory.title.removesuffix("…"), memory.content
-    if content.startswith(title):
-        return quoted(content)
-    return f"{quoted(memory.title)}\n{quoted(content)}"
+    if not is_titled(memory.title, memory.content):
+        return quoted(memory.content)
+    return f"{quoted(memory.title)}\n{quoted(memory.content)}"
 
 
 # --- what a bundle is made of -----------------------------------------------------------------------------------
