@@ -22,11 +22,13 @@ from hypothesis import strategies as st
 
 import minutebook.model
 import minutebook.surfaces
+from minutebook.model.context import Bundle, BundleDifference
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Digest, ProposalStatus, Rejection, Risk, Submission, Would
 from minutebook.model.memories import Difference
 from minutebook.model.paging import Page
 from minutebook.model.projects import Project, ProjectView
+from minutebook.model.runs import Run, RunStatus, RunView, Snapshot
 from minutebook.model.search import Found, Hit, State
 from minutebook.model.verdicts import Blocked, Op, Outcome, Reverted
 from minutebook.surfaces.cli import output, tables
@@ -350,4 +352,28 @@ def test_every_table_and_headline_fits_a_type_of_the_model() -> None:
         fields = {field.name for field in dataclasses.fields(kinds[name])}
         assert all(
             also in fields or isinstance(vars(kinds[name]).get(also), property) for also in headline.also
+        )
+
+
+@pytest.mark.parametrize("width", [40, 72, 100])
+def test_a_quoted_line_that_is_too_long_stays_quoted_to_its_end(width: int) -> None:
+    """What a run is told, and how two contexts differ, is read from the screen: no screen makes a heading of a word."""
+    words = "and so on ## Boundaries and Decisions " * 6
+    text = (
+        f"## Memory\n\n**learning** by ripley, unreviewed\n| {words}\n> A note of the compiler that is long."
+    )
+    bundle = Bundle(
+        project="p", agent="ripley", task="", child=False, seq=1, hash="h", text=text, tokens=1, stable=0,
+        items=(), left_out=(), left_out_count=0, faults=(),
+    )  # fmt: skip
+    changed = "\n".join(f"{sign}{line}" for sign in "+- " for line in text.splitlines())
+    difference = BundleDifference("a", "b", False, (), (), (), changed)
+    run_ = Run("r", "p", "ripley", "", RunStatus.OPEN, "ripley", "2026-01-01T00:00:00Z")
+    view = RunView(run_, Snapshot("r", 1, 1, "2026-01-01T00:00:00Z", bundle))
+    for value in (difference, view):
+        lines = [line.strip().lstrip("+-").strip() for line in printed(value, width=width)[0].splitlines()]
+        of_stored = [line for line in lines if "so on" in line or "Decisions" in line or "##" in line]
+        assert len(of_stored) > 2
+        assert [line for line in of_stored if not line.startswith("| ")] == (
+            ["## Memory"] * (3 if value is difference else 1)
         )

@@ -31,7 +31,13 @@ _GAP = 2  # between columns
 #: Columns of these kinds are not made narrower than this; another column goes instead.
 _LEAST = {"text": 16, "name": 28}
 _LONG = 72  # a text longer than this stands in a block of its own
+#: What a line of a compiled context begins with, in a unified diff too: every part of a long line shows it.
+_MARK = re.compile(r"[-+ ]?[|>] ")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d)?(\.\d+)?(Z|\+00:00)")
+
+
+#: For measuring alone: nothing is printed to it.
+_RULER = Console(file=StringIO())
 
 
 def show(value: Any, operation: Operation | None, again: str, screen: Screen) -> None:
@@ -210,7 +216,7 @@ def _cell(value: Any, column: tables.Column) -> Text:
 def _record(value: Any, width: int) -> Iterable[RenderableType]:
     act = tables.HEADLINES.get(type(value).__name__)
     if act is not None:
-        yield from _hung(act.sentence(value))
+        yield from _hung(act.sentence(value), width)
         yield from _fields(value, act.also, width, indent=2)
         return
     names = [field.name for field in dataclasses.fields(value)]
@@ -255,9 +261,9 @@ def _is_long(name: str, field: Any) -> bool:
 
 def _block(name: str, field: Any, width: int) -> Iterable[RenderableType]:
     if isinstance(field, str) and name in tables.DIFF_FIELDS:
-        yield _diff(field)
+        yield _diff(field, width)
     elif isinstance(field, str):
-        yield from _hung(field)
+        yield from _hung(field, width)
     elif _composed(field):
         yield from _fields(field, [item.name for item in dataclasses.fields(field)], width)
     elif isinstance(field, Mapping):
@@ -299,20 +305,35 @@ def _label(name: str) -> str:
     return str(name).replace("_", " ")
 
 
-def _diff(text: str) -> Text:
+def _diff(text: str, width: int) -> Text:
     shown = Text()
-    for line in visible(text).splitlines(keepends=True):
+    for line in visible(text).splitlines():
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")
-        shown.append(line, style="bold" if line.startswith(("+++", "---")) else style)
+        for part in _marked(line, width):
+            shown.append(part + "\n", style="bold" if line.startswith(("+++", "---")) else style)
     return shown
 
 
-def _hung(text: str) -> Iterable[RenderableType]:
+def _hung(text: str, width: int) -> Iterable[RenderableType]:
     """Lines of a text; one that is too long for the screen goes on below where it began, and not at the edge."""
     for line in _text(text).plain.split("\n"):
         bare = line.lstrip(" ")
+        indent = len(line) - len(bare)
         # A padding around nothing would be no line at all.
-        yield Padding(Text(bare or " "), (0, 0, 0, len(line) - len(bare)), expand=False)
+        for part in _marked(bare, width - indent):
+            yield Padding(Text(part or " "), (0, 0, 0, indent), expand=False)
+
+
+def _marked(line: str, width: int) -> list[str]:
+    """A line as it is, or, where a mark says whose words it is, in parts that fit and bear the mark each.
+
+    The compiler marks what is quoted, so that nothing quoted passes for its own; a screen must not undo that.
+    """
+    mark = _MARK.match(line)
+    if mark is None or cell_len(line) <= width:
+        return [line]
+    parts = Text(line[mark.end() :]).wrap(_RULER, max(width - mark.end(), _LEAST["text"]))
+    return [mark[0] + part.plain.rstrip() for part in parts]
 
 
 def _text(value: Any, *, lines: bool = True) -> Text:
