@@ -205,6 +205,13 @@ def test_a_head_without_end_is_cut_off(served: Served) -> None:
     assert served.ask("GET", "/api/inbox").status == 200
 
 
+def test_an_address_that_is_too_long_is_called_that(served: Served) -> None:
+    """A task of a few thousand signs of Chinese, percent-encoded, is longer than the parser takes."""
+    refused = served.ask("GET", "/api/context?task=" + "%E7%99%BB" * 8_000)
+    assert (refused.status, refused.code) == (413, "too_large")
+    assert served.ask("GET", "/api/context?task=" + "%E7%99%BB" * 6_000).status == 200
+
+
 def test_a_head_that_never_ends_is_given_up(served: Served) -> None:
     with served.raw() as silent, served.raw() as half:
         half.sendall(b"GET /api/inbox HTTP/1.1\r\nHost: loc")

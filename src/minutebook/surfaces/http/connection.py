@@ -16,6 +16,9 @@ from minutebook.surfaces.http.exchange import CONNECTION, MOST_HEAD, Answer, fai
 from minutebook.surfaces.http.peers import Peer, peer_of
 from minutebook.surfaces.reach import Reach
 
+#: What the parser takes; a text of a few thousand signs of Chinese in a query is longer.
+_MOST_ADDRESS = 65_535
+
 
 class Connection(HttpToolsProtocol):
     """uvicorn's connection, with limits, and with the peer's credentials where the kernel knows them.
@@ -33,6 +36,7 @@ class Connection(HttpToolsProtocol):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.peer: Peer | None = None
+        self.url = b""
         #: set when the service is about to end: whoever sends without end stops
         self.ending = asyncio.Event()
         self._counted = False
@@ -118,7 +122,12 @@ class Connection(HttpToolsProtocol):
     # Answers without an application.
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(MinutebookError("invalid_input", "This is not a request in HTTP/1.1."))
+        if len(self.url) > _MOST_ADDRESS:
+            self._refuse(
+                MinutebookError("too_large", f"The address of the request is over {_MOST_ADDRESS:,} bytes.")
+            )
+        else:
+            self._refuse(MinutebookError("invalid_input", "This is not a request in HTTP/1.1."))
 
     def _refuse(self, error: MinutebookError) -> None:
         """Say no and hang up. A request that is being answered is not interrupted by a word in between."""
