@@ -5,21 +5,30 @@ One test for each statement. Where our design decided otherwise, the test says s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minutebook.model.context import Bundle
-from minutebook.operations import context, decisions, inbox, memories, sessions, verdicts
+from minutebook.operations import context, decisions, inbox, memories, runs, sessions, verdicts
 from tests.houses import House
+from tests.scenarios.over_http import OverHttp, over_http
 from tests.scenarios.program import Program
 
 TASK = "fix the login page"
 BOUNDARIES, MEMORY, SESSION = "## Boundaries and Decisions", "## Memory", "## Current Session"
 
 
-def told(house: House, agent: str = "ripley", **more: Any) -> Bundle:
+@pytest.fixture
+def house(house: House) -> Iterator[OverHttp]:
+    """Every statement is shown from outside: each call in this file is a request over HTTP."""
+    with over_http(house) as asked:
+        yield asked
+
+
+def told(house: OverHttp, agent: str = "ripley", **more: Any) -> Bundle:
     found = house.mother(context.context, agent=agent, **more)
     assert found is not None
     return found
@@ -29,18 +38,18 @@ def slugs(bundle: Bundle, layer: str) -> list[str]:
     return [item.slug for item in bundle.items if item.layer == layer]
 
 
-def decide(house: House, slug: str, type: str = "scope", **more: Any) -> str:
+def decide(house: OverHttp, slug: str, type: str = "scope", **more: Any) -> str:
     more = {"content": f"What {slug} says.", **more}
     done = house.dallas(decisions.write, type=type, title=slug.title(), slug=slug, **more)
     return done.verdict
 
 
-def learn(house: House, slug: str, who: str = "ripley", **more: Any) -> None:
+def learn(house: OverHttp, slug: str, who: str = "ripley", **more: Any) -> None:
     more = {"type": "learning", "content": f"{who} found out about {slug}.", "importance": "high", **more}
     getattr(house, who)(memories.write, slug=slug, **more)
 
 
-def test_four_layers_in_strict_order_under_three_headings(house: House) -> None:
+def test_four_layers_in_strict_order_under_three_headings(house: OverHttp) -> None:
     """Decisions, then core context, then learnings and patterns, then the session, whatever came first."""
     house.ripley(sessions.start, focus="The importer")
     learn(house, "lesson")
@@ -55,7 +64,7 @@ def test_four_layers_in_strict_order_under_three_headings(house: House) -> None:
     assert [line for line in text.splitlines() if line.startswith("#")] == [BOUNDARIES, MEMORY, SESSION]
 
 
-def test_all_layers_empty_gives_no_block_at_all(house: House) -> None:
+def test_all_layers_empty_gives_no_block_at_all(house: OverHttp) -> None:
     assert house.mother(context.context, agent="ripley") is None
     assert house.mother(context.context, agent="ripley", task=TASK, child=True) is None
 
@@ -63,7 +72,7 @@ def test_all_layers_empty_gives_no_block_at_all(house: House) -> None:
 # --- layer 1: decisions ---------------------------------------------------------------------------------------
 
 
-def test_boundaries_are_active_architectural_and_scope_decisions_oldest_first(house: House) -> None:
+def test_boundaries_are_active_architectural_and_scope_decisions_oldest_first(house: OverHttp) -> None:
     decide(house, "third", "scope")
     decide(house, "first", "architectural")
     decide(house, "how", "process")
@@ -74,7 +83,7 @@ def test_boundaries_are_active_architectural_and_scope_decisions_oldest_first(ho
     assert len(bundle.items) == 3
 
 
-def test_process_and_technical_decisions_are_no_boundaries(house: House) -> None:
+def test_process_and_technical_decisions_are_no_boundaries(house: OverHttp) -> None:
     """The seed keeps them out of the context altogether. Ours (DESIGN, the path of a read) shows them as memory
     where the task is about them, because what was decided about the task at hand is what an agent must know."""
     decide(house, "login-page", "technical", content="The login page is rendered by the server.")
@@ -86,7 +95,7 @@ def test_process_and_technical_decisions_are_no_boundaries(house: House) -> None
 
 
 def test_superseded_archived_retired_and_reverted_decisions_are_gone_from_the_next_context(
-    house: House,
+    house: OverHttp,
 ) -> None:
     made = {
         slug: decide(house, slug, content=f"The rule called {slug} reads like no other: {slug * 3}.")
@@ -99,7 +108,7 @@ def test_superseded_archived_retired_and_reverted_decisions_are_gone_from_the_ne
     assert slugs(told(house), "boundary") == ["stays", "new"]
 
 
-def test_the_block_says_that_boundaries_outrank_all_other_context(house: House) -> None:
+def test_the_block_says_that_boundaries_outrank_all_other_context(house: OverHttp) -> None:
     decide(house, "border")
     head = told(house).text.partition("**scope**")[0]
     assert head.startswith(BOUNDARIES)
@@ -107,7 +116,7 @@ def test_the_block_says_that_boundaries_outrank_all_other_context(house: House) 
     assert "outranks all that follows" in head
 
 
-def test_a_pending_boundary_does_not_arrive_before_a_reviewer_acts(house: House) -> None:
+def test_a_pending_boundary_does_not_arrive_before_a_reviewer_acts(house: OverHttp) -> None:
     """The seed has agents write decisions themselves; ours propose (DESIGN, where the seeds disagree)."""
     for kind in ("architectural", "scope"):
         house.ripley(inbox.submit, type=kind, title=kind, content=f"A {kind} rule of mine.", slug=kind)
@@ -122,7 +131,7 @@ def test_a_pending_boundary_does_not_arrive_before_a_reviewer_acts(house: House)
 # --- layer 2: core context --------------------------------------------------------------------------------------
 
 
-def test_core_context_is_of_this_agent_oldest_first_whatever_its_importance(house: House) -> None:
+def test_core_context_is_of_this_agent_oldest_first_whatever_its_importance(house: OverHttp) -> None:
     for agent, slug, importance in (("ripley", "one", "low"), ("bishop", "other", "high"), ("ripley", "two", "high"),
                                     ("ripley", "three", "medium")):  # fmt: skip
         house.mother(memories.write, type="core_context", content=f"You are told {slug}.", agent=agent, slug=slug,
@@ -131,14 +140,14 @@ def test_core_context_is_of_this_agent_oldest_first_whatever_its_importance(hous
     assert slugs(told(house, "Bishop"), "core") == ["other"]
 
 
-def test_another_agents_core_context_stays_its_own_even_if_tagged_cross_team(house: House) -> None:
+def test_another_agents_core_context_stays_its_own_even_if_tagged_cross_team(house: OverHttp) -> None:
     house.mother(
         memories.write, type="core_context", content="You are the pilot.", agent="bishop", tag=["cross-team"]
     )
     assert house.mother(context.context, agent="ripley", task="the pilot") is None
 
 
-def test_core_context_goes_before_every_learning_within_the_one_budget(house: House) -> None:
+def test_core_context_goes_before_every_learning_within_the_one_budget(house: OverHttp) -> None:
     """The seed always includes all of it; ours has a budget (DESIGN, where the seeds disagree): core first, and
     what has no room is listed, never silently gone."""
     learn(house, "lesson")
@@ -156,7 +165,7 @@ def test_core_context_goes_before_every_learning_within_the_one_budget(house: Ho
 # --- layer 3: learnings and patterns --------------------------------------------------------------------------
 
 
-def test_the_five_newest_high_learnings_and_patterns_newest_first(house: House) -> None:
+def test_the_five_newest_high_learnings_and_patterns_newest_first(house: OverHttp) -> None:
     for number in range(7):
         learn(house, f"l{number}", type="pattern" if number % 2 else "learning")
     bundle = told(house)
@@ -168,18 +177,18 @@ def test_the_five_newest_high_learnings_and_patterns_newest_first(house: House) 
 
 
 @pytest.mark.parametrize("importance", ["medium", "low"])
-def test_less_than_high_importance_is_not_taken_by_this_layer(house: House, importance: str) -> None:
+def test_less_than_high_importance_is_not_taken_by_this_layer(house: OverHttp, importance: str) -> None:
     learn(house, "lesson", importance=importance)
     assert house.mother(context.context, agent="ripley") is None
 
 
 @pytest.mark.parametrize("type", ["update", "feedback", "artifact", "project"])
-def test_other_types_are_not_taken_by_this_layer(house: House, type: str) -> None:
+def test_other_types_are_not_taken_by_this_layer(house: OverHttp, type: str) -> None:
     learn(house, "lesson", type=type)
     assert house.mother(context.context, agent="ripley") is None
 
 
-def test_another_agents_learning_arrives_only_with_the_whole_tag_cross_team(house: House) -> None:
+def test_another_agents_learning_arrives_only_with_the_whole_tag_cross_team(house: OverHttp) -> None:
     learn(house, "private", "bishop")
     learn(house, "nearly", "bishop", tag=["cross-team-ish", "cross"])
     learn(house, "shared", "bishop", tag=["Cross-Team"])
@@ -190,13 +199,13 @@ def test_another_agents_learning_arrives_only_with_the_whole_tag_cross_team(hous
     assert slugs(told(house, "bishop"), "lesson") == ["shared", "nearly", "private"]
 
 
-def test_the_cross_team_tag_does_not_reach_another_project(house: House) -> None:
+def test_the_cross_team_tag_does_not_reach_another_project(house: OverHttp) -> None:
     learn(house, "shared", "bishop", tag=["cross-team"])
     elsewhere = house.as_("Mother", project=house.new_project("Sulaco"))
     assert elsewhere(context.context, agent="ripley", task="shared") is None
 
 
-def test_agents_are_the_same_whatever_the_case_of_their_name(house: House) -> None:
+def test_agents_are_the_same_whatever_the_case_of_their_name(house: OverHttp) -> None:
     learn(house, "own")
     assert told(house, "RIPLEY").text == told(house, "Ripley").text == told(house).text
 
@@ -204,7 +213,7 @@ def test_agents_are_the_same_whatever_the_case_of_their_name(house: House) -> No
 # --- layer 4: the session ---------------------------------------------------------------------------------------
 
 
-def test_the_open_session_gives_focus_issues_and_summary_and_a_closed_one_nothing(house: House) -> None:
+def test_the_open_session_gives_focus_issues_and_summary_and_a_closed_one_nothing(house: OverHttp) -> None:
     house.ripley(sessions.start, focus="The first thing")
     house.bishop(sessions.start, focus="The importer", issue=["#12", "#14"], summary="Parser done.")
     text = told(house).text
@@ -219,7 +228,7 @@ def test_the_open_session_gives_focus_issues_and_summary_and_a_closed_one_nothin
 # --- child runs ---------------------------------------------------------------------------------------------------
 
 
-def test_a_child_run_gets_the_boundaries_alone_in_the_same_words(house: House) -> None:
+def test_a_child_run_gets_the_boundaries_alone_in_the_same_words(house: OverHttp) -> None:
     decide(house, "border", rationale="It was agreed.")
     learn(house, "lesson")
     house.mother(memories.write, type="core_context", content="You own the importer.", agent="ripley")
@@ -231,10 +240,27 @@ def test_a_child_run_gets_the_boundaries_alone_in_the_same_words(house: House) -
     assert whole.text.startswith(child.text)
 
 
-def test_a_child_run_without_boundaries_gets_nothing(house: House) -> None:
+def test_a_run_with_a_parent_is_told_the_boundaries_of_that_alone(house: OverHttp) -> None:
+    """The same of real runs. The seed compiles anew for a child; ours hands on what its parent was told."""
+    decide(house, "border")
+    learn(house, "lesson", tag=["cross-team"])
+    house.ripley(sessions.start, focus="The importer")
+    parent = house.dallas(runs.start, task=TASK)
+    assert parent.snapshot.bundle.text == told(house, "dallas", task=TASK, inbox=True).text
+    assert MEMORY in parent.snapshot.bundle.text
+    decide(house, "later", content="Only the next run is told that.")
+    child = house.dallas(runs.start, task=TASK, agent="Ripley", parent=parent.run.id)
+    assert parent.snapshot.bundle.text.startswith(child.snapshot.bundle.text)
+    assert [(item.slug, item.layer) for item in child.snapshot.bundle.items] == [("border", "boundary")]
+    assert (MEMORY in child.snapshot.bundle.text, SESSION in child.snapshot.bundle.text) == (False, False)
+
+
+def test_a_child_run_without_boundaries_gets_nothing(house: OverHttp) -> None:
     learn(house, "lesson")
     house.ripley(sessions.start, focus="The importer")
     assert house.mother(context.context, agent="ripley", child=True) is None
+    parent = house.dallas(runs.start, task=TASK)
+    assert house.dallas(runs.start, agent="ripley", parent=parent.run.id).snapshot.bundle is None
 
 
 # --- from outside -------------------------------------------------------------------------------------------------

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from minutebook.operations import context, decisions, memories
 from tests.houses import House
+from tests.scenarios.over_http import OverHttp, over_http
 from tests.scenarios.program import Program
 
 TASK = "write the deployment script"
+
+
+@pytest.fixture
+def house(house: House) -> Iterator[OverHttp]:
+    """Every statement is shown from outside: each call in this file is a request over HTTP."""
+    with over_http(house) as asked:
+        yield asked
 
 
 def slugs(found: object) -> set[str]:
     return {item.slug for item in found.items} if found is not None else set()  # type: ignore[attr-defined]
 
 
-def test_an_agent_gets_preferences_and_its_projects_conventions_and_nothing_of_another(house: House) -> None:
+def test_an_agent_gets_preferences_and_its_projects_conventions_and_nothing_of_another(
+    house: OverHttp,
+) -> None:
     """Scenario 1: global preferences and project A's conventions, without the noise of project B."""
     other = house.as_("Mother", project=house.new_project("Sulaco"))
     house.mother(memories.write, type="profile", content="Kim wants short answers.", slug="short")
@@ -30,7 +43,7 @@ def test_an_agent_gets_preferences_and_its_projects_conventions_and_nothing_of_a
     assert slugs(elsewhere) == {"windows", "core", "short", "theirs"}
 
 
-def test_a_decision_of_one_project_reaches_another_only_when_it_was_made_everyones(house: House) -> None:
+def test_a_decision_of_one_project_reaches_another_only_when_it_was_made_everyones(house: OverHttp) -> None:
     """Scenario 2. Relevance alone lets nothing through: what is one project's is seen there alone, so that no task
     can fish in another. Made global by somebody who may, a boundary binds everywhere, and any other decision
     arrives where the task is about it."""
