@@ -83,6 +83,9 @@ def _marks() -> dict[str, str]:
         "hex": "\n".join(f"{chance.getrandbits(256):064x}" for _ in range(20)),
         "uuids": "\n".join(str(uuid.UUID(int=chance.getrandbits(128))) for _ in range(20)),
         "base64": base64.b64encode(chance.randbytes(900)).decode(),
+        "people": "* Barry Warsaw\n* Donghee Na\n* Savannah Ostrowski\n* Mariatta Wijaya\n* Serhiy Storchaka\n",
+        "handles": "- @BurntSushi\n- @calebzulawski\n- @hsivonen\n- @KodrAus\n- @Lokathor",
+        "rare words": "- Daniel Larsson's pythondoc_ & gendoc_",
         "short": "Parses all `Set-Cookie` headers.",
         "paths": "src/app/login_page.py:126 tests/test_login.py --timeout=1800 https://example.org/a/b?c=d#e",
     }
@@ -129,7 +132,7 @@ def test_the_estimate_of_parts_is_that_of_the_whole_or_more() -> None:
 
 def test_the_estimate_knows_nothing_but_the_text() -> None:
     assert estimate("") == 0
-    assert estimate("a") == estimate("".join(["a"])) == 2
+    assert estimate("a") == estimate("".join(["a"])) == 3
     assert estimate("x" * 100_000) > 10_000
     long = "word " * 50_000
     assert estimate(long) == estimate("".join(long))

@@ -15,6 +15,9 @@ _TENTHS = 10
 
 # Models cut where the case changes, so a name in camel case is several words here too.
 _WORDS = re.compile("[A-Z]?[a-z]{1,63}")
+# Names of people and places, and what they call themselves: cut more often than other words of their length.
+_NAMES = re.compile("[A-Z][a-z]{3}")
+_HANDLES = re.compile("@[A-Za-z]")
 _CAPITALS = re.compile("[A-Z]{1,64}(?![a-z])")
 _SIGNS = re.compile(r"[0-9!-/:-@\[-`{-~]")
 # One space goes with the word behind it, and with no digit; every other gap is a token of its own, and so is the
@@ -27,6 +30,9 @@ _DIGIT = re.compile("[0-9]")
 #: By length: common words are one token however long, rare ones one for every three or four letters.
 _WORD = (0, 10, 10, 10, 11, 12, 13, 14, 16, 18, 20, *(20 + 3 * more for more in range(1, 55)))
 _CAPITAL = (0, 10, 12, 18, 20, *(5 * length for length in range(5, 65)))
+
+#: What these cost besides.
+_NAME, _HANDLE = 5, 10
 
 #: Characters beyond ASCII, by what one of them costs.
 _BEYOND = (
@@ -75,9 +81,10 @@ def _count(text: str) -> int:
         text = _UNBROKEN.sub(lambda run: " " if _DIGIT.search(run[0]) else run[0], text)
     tenths += sum([_WORD[len(word)] for word in _WORDS.findall(text)])
     tenths += sum([_CAPITAL[len(word)] for word in _CAPITALS.findall(text)])
+    tenths += _NAME * len(_NAMES.findall(text)) + _HANDLE * len(_HANDLES.findall(text))
     tenths += _TENTHS * (len(_SIGNS.findall(text)) + len(_GAPS.findall(text)))
     if not text.isascii():
         tenths += sum(weight * len(kind.findall(text)) for kind, weight in _BEYOND)
         tenths += sum(_RARE for char in _HAN_OR_HANGUL.findall(text) if char not in _common())
-    # The first word has no space before it, and is cut oddly for that.
-    return -(-tenths // _TENTHS) + bool(text)
+    # The first word has no space before it, and is cut oddly for that; in a short text nothing makes up for a rare one.
+    return -(-tenths // _TENTHS) + (2 if text else 0)
