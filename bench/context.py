@@ -2,7 +2,8 @@
 
 The ledger is filled by bulk statements, with the rows that writes would have left. Bare SQL is the statements that
 the compiler itself ran, replayed with their parameters on a plain connection: the same rows, and nothing made of
-them. Warm is a process that has compiled before, each time for another task; cold is the first of a new process.
+them. Warm is a process that has compiled before, each time for another task; cold is the first of a new process;
+past is as of the moment when half of it was written.
 `python bench/context.py cold HOME` is that new process.
 """
 
@@ -17,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,10 +201,12 @@ def measure(home: Path, size: int) -> dict[str, float]:
         for number in range(ROUNDS // 4):
             compiled(database, requests[number % 100])
         ours = [compiled(database, requests[number % 100]) for number in range(ROUNDS)]
+        past = [compiled(database, replace(requests[number], seq=size // 2)) for number in range(60)]
     return {
         "p50": statistics.median(ours) * 1e3,
         "p99": percentile(ours, 0.99) * 1e3,
         "cold": statistics.median(cold) * 1e3,
+        "past": statistics.median(past[20:]) * 1e3,
         "bare p50": statistics.median(theirs) * 1e3,
         "bare p99": percentile(theirs, 0.99) * 1e3,
     }

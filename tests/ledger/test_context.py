@@ -185,13 +185,19 @@ def test_the_statements_use_their_indexes(tmp_path: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(SqliteTx, "all", noted)
     house.mother(context.context, agent="ripley", task="fix the login page")
+    now = len(asked)
+    house.mother(context.context, agent="ripley", task="fix the login page", as_of="20")
     monkeypatch.undo()
-    plans = []
-    for sql, params in asked:
-        rows = house.rows(f"EXPLAIN QUERY PLAN {sql}", **params)
-        plans += [row["detail"] for row in rows]
+    plans, past = (
+        [row["detail"] for sql, params in some for row in house.rows(f"EXPLAIN QUERY PLAN {sql}", **params)]
+        for some in (asked[:now], asked[now:])
+    )
     house.close()
-    assert len(asked) >= 6
+    assert now >= 6
+    # Of what was written since, nothing is looked at on the shelves.
+    shelves = [plan for plan in past if "shelves_by_layer" in plan or "VIRTUAL TABLE INDEX" in plan]
+    assert len(shelves) > 10
+    assert [plan for plan in shelves if not plan.endswith(("doc<?)", "<"))] == []
     walks = [
         plan for plan in plans if plan.startswith("SCAN") and "VIRTUAL TABLE" not in plan and " b" not in plan
     ]

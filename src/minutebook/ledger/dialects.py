@@ -158,10 +158,11 @@ class Dialect(ABC):
         """The value of :t<index> for "all of these terms"."""
 
     @abstractmethod
-    def words_query(self, index: int, clause: str | None) -> str:
+    def words_query(self, index: int, clause: str | None, *, before: bool = False) -> str:
         """The statement that finds the newest shelves (word, doc) that hold any of :w<index>, at most :limit.
 
         Exactly these on either database. `clause` speaks about the shelf `s`; None lets all of them in.
+        `before` leaves out, without looking at them, those that do not stand before the place :before.
         """
 
     @abstractmethod
@@ -186,12 +187,13 @@ class SqliteDialect(Dialect):
     def texts_match(self, terms: Sequence[str]) -> str:
         return " AND ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
-    def words_query(self, index: int, clause: str | None) -> str:
+    def words_query(self, index: int, clause: str | None, *, before: bool = False) -> str:
         shelf = "" if clause is None else " JOIN shelves s ON s.doc = f.rowid"
         # By the rowid of the full-text table itself: only then are the rows not read and sorted first.
+        bound = " AND f.rowid < :before" if before else ""
         return f"""SELECT {index} AS word, doc FROM (
                 SELECT f.rowid AS doc FROM shelf_words f{shelf}
-                 WHERE shelf_words MATCH :w{index}{clause or ""} ORDER BY f.rowid DESC LIMIT :limit) AS b{index}"""
+                 WHERE shelf_words MATCH :w{index}{bound}{clause or ""} ORDER BY f.rowid DESC LIMIT :limit) AS b{index}"""
 
     def words_match(self, checksums: Sequence[str]) -> str:
         return " OR ".join(f'"{checksum}"' for checksum in checksums)
@@ -228,12 +230,13 @@ class PostgresDialect(Dialect):
         escaped = (term.replace("\\", "\\\\").replace("'", "''") for term in terms)
         return " & ".join(f"'{term}'" for term in escaped)
 
-    def words_query(self, index: int, clause: str | None) -> str:
+    def words_query(self, index: int, clause: str | None, *, before: bool = False) -> str:
+        bound = " AND s.doc < :before" if before else ""
         # OFFSET 0 keeps the order out of the search: else it walks through all rows from the newest.
         return f"""SELECT {index} AS word, doc FROM (
                 SELECT doc FROM (
                     SELECT s.doc FROM shelves s
-                     WHERE s.held && string_to_array(:w{index}, ' '){clause or ""}
+                     WHERE s.held && string_to_array(:w{index}, ' '){bound}{clause or ""}
                     OFFSET 0) AS a{index}
                  ORDER BY doc DESC LIMIT :limit) AS b{index}"""
 

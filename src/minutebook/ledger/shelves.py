@@ -53,6 +53,13 @@ def place_of(created_seq: int) -> int:
 
 #: Behind a shelf `s`: only what is unchanged since.
 _UNCHANGED = " AND (SELECT m.seq FROM memories m WHERE m.id = s.ref) <= :seq"
+#: … and what was created since is not even looked at: there may be very much of it.
+_BEFORE = " AND s.doc < :before"
+
+
+def _then(seq: int) -> dict[str, int]:
+    """What the two clauses above ask for."""
+    return {"seq": seq, "before": place_of(seq + 1)}
 
 
 #: Behind a shelf `s`: only what stands for the whole project, which is all that others may ever read of it.
@@ -75,7 +82,7 @@ def of_layers(
 
     From each shelf as many as are wanted of all of them: whoever asks takes the first of these.
     """
-    clause, params = ("", {}) if fresh else (_UNCHANGED, {"seq": seq})
+    clause, params = ("", {}) if fresh else (_BEFORE + _UNCHANGED, _then(seq))
     for index, (project, reader) in enumerate(readers):
         params |= {f"p{index}": project, f"r{index}": reader}
     branches = []
@@ -99,9 +106,11 @@ def holding(
     `fresh` says that nothing changed since `seq`, so that nobody needs to look. `clause` narrows the shelf `s`.
     """
     clause += "" if fresh else _UNCHANGED
-    branches = [tx.dialect.words_query(index, clause or None) for index in range(len(words))]
+    branches = [
+        tx.dialect.words_query(index, clause or None, before=not fresh) for index in range(len(words))
+    ]
     params = {f"w{index}": tx.dialect.words_match(sums) for index, sums in enumerate(words)}
-    given = {} if fresh else {"seq": seq}
+    given = {} if fresh else _then(seq)
     return tx.all(" UNION ALL ".join(branches), limit=limit, **params, **given)
 
 
