@@ -167,6 +167,7 @@ def test_what_hides_is_spelled_out_and_what_draws_stays() -> None:
         ('"', "\\u{22}"),
         ("r" * 100, "r" * 60 + "…"),
         ("リプリー", "リプリー"),
+        ("adoption:root", "adoption:root"),
     ],
 )
 def test_a_name_in_a_label_is_bounded_and_made_of_what_names_are_made_of(given: str, shown: str) -> None:

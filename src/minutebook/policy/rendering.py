@@ -76,7 +76,7 @@ def name(text: str) -> str:
 
 
 def _of_a_name(char: str) -> str:
-    if char in " ._@+-" or unicodedata.category(char)[0] in "LN":
+    if char in " ._@+-:" or unicodedata.category(char)[0] in "LN":
         return char
     return f"\\u{{{ord(char):x}}}"
 
