@@ -383,6 +383,14 @@ def test_two_runs_or_a_run_and_now_can_be_compared(house: House) -> None:
     assert code(house.ripley, context.diff, before="run:nonsense", after="agent:ripley") == "not_found"
 
 
+def test_a_run_is_compared_with_what_would_be_told_for_its_task(house: House) -> None:
+    house.ripley(memories.write, type="update", content="The login page moved.", slug="moved")
+    run = f"run:{house.ripley(runs.start, task='fix the login page').run.id}"
+    assert house.ripley(context.diff, before=run, after="agent:ripley").same
+    other = house.ripley(context.diff, before="agent:ripley", after=run, task="draw a logo")
+    assert [item.slug for item in other.only_after] == ["moved"]
+
+
 # --- erasing, retrying, exporting -----------------------------------------------------------------------
 
 

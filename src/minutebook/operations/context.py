@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from annotated_types import MaxLen
 
@@ -20,7 +20,11 @@ from minutebook.operations.registry import Access, Help, LongText, operation
 from minutebook.policy.compilation import compile_context
 from minutebook.policy.limits import Limits
 
+if TYPE_CHECKING:
+    from minutebook.model.runs import RunView
+
 Task = Annotated[str, LongText(), Help("what the agent is about to do"), MaxLen(16_000)]
+_RUN = "run:"
 View = Annotated[str, Help("run:ID, agent:NAME, @MOMENT, or agent:NAME@MOMENT"), MaxLen(300)]
 
 
@@ -84,19 +88,28 @@ def diff(
 ) -> BundleDifference:
     """Compare what two agents are told, one agent at two moments, or what two runs were told.
 
+    What a run was told is compared with what would be told for its own task, unless another is given.
+
     Example:
         minutebook context diff agent:ripley agent:bishop
         minutebook context diff run:01K9… agent:ripley
         minutebook context diff @7d @1h --agent ripley --task "fix the login page"
     """
-    one, two = (_view(call, view, agent, task) for view in (before, after))
+    of_runs = {
+        view: _of_run(call, view.strip().removeprefix(_RUN))
+        for view in (before, after)
+        if view.strip().startswith(_RUN)
+    }
+    task = task or next((view.run.task for view in of_runs.values()), "")
+    one, two = (
+        _told(of_runs[view]) if view in of_runs else _view(call, view, agent, task)
+        for view in (before, after)
+    )
     return difference(one, two, before, after)
 
 
 def _view(call: Call, view: str, agent: str | None, task: str) -> Bundle | None:
     """The bundle that a view names: whose eyes, and which moment."""
-    if view.strip().startswith("run:"):
-        return _of_run(call, view.strip().removeprefix("run:"))
     who, at, moment = view.strip().partition("@")
     if who and not who.startswith("agent:"):
         raise MinutebookError(
@@ -108,12 +121,15 @@ def _view(call: Call, view: str, agent: str | None, task: str) -> Bundle | None:
     return context(call, named, task, as_of=moment if at else None)
 
 
-def _of_run(call: Call, ref: str) -> Bundle | None:
-    """What a run was told, word for word; of another agent's run, what everybody is told."""
+def _of_run(call: Call, ref: str) -> RunView:
+    """A run with what it was told, word for word; of another agent's run, what everybody is told."""
     from minutebook.operations.runs import show  # it compiles contexts itself
 
-    snapshot = show(call, ref).snapshot
-    return None if snapshot is None else snapshot.bundle
+    return show(call, ref)
+
+
+def _told(view: RunView) -> Bundle | None:
+    return None if view.snapshot is None else view.snapshot.bundle
 
 
 def difference(one: Bundle | None, two: Bundle | None, before: str, after: str) -> BundleDifference:
