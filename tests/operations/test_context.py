@@ -106,14 +106,15 @@ def test_what_was_decided_about_a_part_of_the_task_is_told_beside_what_is_about_
 def test_what_shares_too_little_with_the_task_is_listed_and_is_no_loss(house: House) -> None:
     house.ripley(memories.write, type="update", title="Login page", content="To fix it, clear the session.",
                  slug="about")  # fmt: skip
-    for number in range(8):
+    for number in range(10):
         house.ripley(
             memories.write, type="update", content=f"{number} things on one page.", slug=f"weak-{number}"
         )
     found = bundle(house)
     assert slugs(found, "relevant") == ["about"]
+    # The nearest few.
     assert {(out.slug, out.layer, out.reason.value) for out in found.left_out} == {
-        (f"weak-{number}", Layer.RELEVANT, "weak") for number in range(8)
+        (f"weak-{number}", Layer.RELEVANT, "weak") for number in range(2, 10)
     }
     assert "left out" not in found.text
     assert house.mother(context.context, agent="ripley", task="things") is None

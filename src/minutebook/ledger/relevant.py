@@ -35,6 +35,8 @@ _SCORED = 40
 #: Of the best score, one part in so many is still relevant; of what was decided, one in so many.
 _SHARE = 3
 _SHARE_OF_DECISIONS = 6
+#: Of what is not relevant enough, the nearest so many are named: the list is read by agents too.
+_WEAK = 8
 
 Seen = Sequence[tuple[str, str]]
 
@@ -176,7 +178,7 @@ def scored(moment: Moment, likely: Likely, abroad: Abroad, rows: dict[int, Row])
         part = best // _SHARE_OF_DECISIONS if governs else share
         if points >= max(limits.context_points, part, 1):
             enough.append((points, 1 + governs, place))
-        elif points:
+        elif points and len(moment.weak) < _WEAK:
             moment.weak.append(
                 LeftOut(about["id"], Layer.RELEVANT, about["type"], about["slug"], Reason.WEAK)
             )
