@@ -10,6 +10,7 @@ import pytest
 from minutebook.ledger import fulltext
 from minutebook.operations import memories, search, system
 from tests.conftest import Clock
+from tests.engine.extracting import night
 from tests.houses import House
 from tests.lived_in import canonical
 
@@ -98,3 +99,34 @@ def test_a_rotten_index_is_told_by_the_search_and_by_health_and_mended_by_a_rein
     assert after == before
     assert rotten.mother(system.health).state in ("ok", "degraded")
     rotten.close()
+
+
+def test_one_byte_that_turned_over_is_noticed_at_night_and_what_is_derived_built_anew(
+    tmp_path: Path, clock: Clock
+) -> None:
+    house = House(f"sqlite://{tmp_path}/ledger.db", tmp_path, clock)
+    for number in range(20):
+        house.mother(
+            memories.write, type="project", content=f"Tide {number} of the harbour.", slug=f"t{number}"
+        )
+    before = canonical(house)
+    house.close()
+    connection = apsw.Connection(str(tmp_path / "ledger.db"))
+    id, block = connection.execute(
+        "SELECT id, block FROM fulltext_data WHERE instr(block, CAST('harbour' AS BLOB)) ORDER BY id DESC"
+    ).fetchone()  # type: ignore[misc]
+    connection.execute(
+        "UPDATE fulltext_data SET block = ? WHERE id = ?", (block.replace(b"harbour", b"harbous", 1), id)
+    )
+    connection.close()
+    house.open()
+
+    def found() -> int:
+        return len(house.jones(search.search, query="harbour", limit=50).hits)
+
+    assert found() < 20
+    assert "damaged" in night(house, clock)
+    assert found() == 20
+    assert canonical(house) | {"jobs": []} == before
+    assert "damaged" not in night(house, clock)
+    house.close()

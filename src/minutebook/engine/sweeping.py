@@ -1,8 +1,11 @@
-"""Letting go of what is old, as the settings say: never a verdict, a tombstone, an event or a source nobody has read."""
+"""What is done at night: letting go of what is old, as the settings say, and looking whether the index is sound.
+
+Never a verdict, a tombstone, an event or a source nobody has read.
+"""
 
 from __future__ import annotations
 
-from minutebook.engine import daily
+from minutebook.engine import daily, mending
 from minutebook.engine.jobs import Desk, Ending, Kind
 from minutebook.ledger import jobs, sources
 from minutebook.ledger.database import Tx
@@ -30,6 +33,7 @@ def _work(desk: Desk) -> Ending:
         f"{done} jobs forgotten, {sources_let_go} sources let go, "
         f"{written} daily logs written, {removed} of them removed."
     )
+    said += mending.tend(desk)
     return lambda _tx: said
 
 
