@@ -57,6 +57,20 @@ def test_words_and_meaning_are_joined_and_each_hit_tells_its_parts(house: House)
     assert "means" in cache.why
 
 
+def test_what_fits_in_nothing_is_no_hit_however_new_and_important_it_is(house: House) -> None:
+    near = house.mother(memories.write, type="project", content="Redis lost writes.", slug="near")
+    some = house.mother(memories.write, type="project", content="The queue is slow.", slug="some")
+    far = house.mother(
+        memories.write, type="project", content="Lunch is at noon.", slug="far", importance="high", confidence=1.0
+    )  # fmt: skip
+    likeness = {str(near.memory): 0.9, str(some.memory): 0.8, str(far.memory): 0.7}
+    with_world(house, meaning=Meaning(likeness))
+    found = house.ripley(search.search, query="acknowledged data", explain=True)
+    assert [hit.slug for hit in found.hits] == ["near", "some"]
+    assert ["much the same" in hit.why for hit in found.hits] == [True, False]
+    assert [(one.slug, one.reason) for one in found.dropped] == [("far", "threshold")]
+
+
 def test_without_a_model_the_answer_is_degraded_and_says_what_to_do(house: House) -> None:
     house.mother(memories.write, type="project", content="Redis lost writes.", slug="lost")
     found = house.ripley(search.search, query="redis")
@@ -120,6 +134,19 @@ def test_phrases_must_be_said_and_exclusions_must_not(house: House) -> None:
         "kafka",
     }
     assert code(house.jones, search.search, query="-kafka") == "blank_field"
+
+
+def test_a_question_that_quotes_what_nothing_says_is_answered_by_its_words_and_told_so(house: House) -> None:
+    house.mother(memories.write, type="project", content="The broker lost a message of ours.", slug="apart")
+    asked = house.jones(search.search, query='who lost the "message broker"')
+    assert [hit.slug for hit in asked.hits] == ["apart"]
+    assert 'none says "message broker"' in asked.sentence
+    # A phrase alone was meant word for word; and what says it and is filtered is told as such.
+    assert house.jones(search.search, query='"message broker"').state == "filtered"
+    house.mother(memories.write, type="project", content="Our message broker is new.", slug="said")
+    assert [hit.slug for hit in house.jones(search.search, query='lost "message broker"').hits] == ["said"]
+    house.mother(memories.retire, ref="said", reason="done")
+    assert house.jones(search.search, query='lost "message broker"').state == "filtered"
 
 
 def test_a_slip_of_the_finger_finds_the_word_that_was_meant(house: House) -> None:

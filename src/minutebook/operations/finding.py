@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from minutebook.call import Call
@@ -24,7 +24,7 @@ from minutebook.policy.terms import memory_line
 
 #: The least share of the words of a query that something of a linked project must hold.
 _LINKED_SHARE = 0.5
-#: What of a score is too little beside the best one.
+#: What share of how well the best fits is too little.
 _TOO_LITTLE = 0.04
 #: The deepest scope there is.
 _DEEPEST = 5
@@ -77,6 +77,8 @@ class Gathered:
     failed: bool = False
     #: words of the query that nothing holds, with the terms that were taken for them
     respelled: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
+    #: what the query quotes and nothing says word for word
+    unsaid: tuple[str, ...] = ()
     #: memories that changed since the moment that is asked for, as they stood
     then: list[Memory] = field(default_factory=list)
     order: list[Fused] = field(default_factory=list)
@@ -87,9 +89,28 @@ class Gathered:
         if row["id"] not in self.dropped:
             self.dropped[row["id"]] = Dropped(row["id"], row["slug"], reason, because)
 
+    def nearness(self, one: Fused) -> float:
+        """How near the meaning of one comes to that of the nearest, 0 to 1."""
+        own = one.parts.get(Part.VECTOR, 0.0)
+        return own / max(each.parts.get(Part.VECTOR, 0.0) for each in self.order) if own > 0 else 0.0
+
 
 def gather(call: Call, ask: Ask) -> Gathered:
-    """Everything that may be seen and answers, in order; each with its score by parts."""
+    """Everything that may be seen and answers, in order; each with its score by parts.
+
+    Where nothing says what the query quotes, a question that says more than that is answered by its words.
+    """
+    found = _gathered(call, ask)
+    quotes = ask.query.phrases
+    said = bool(found.order) or any(one.reason is not Drop.WORDS for one in found.dropped.values())
+    if said or found.failed or not quotes or not ask.query.beside:
+        return found
+    found = _gathered(call, replace(ask, query=ask.query.loosened()))
+    found.unsaid = tuple(phrase.said for phrase in quotes)
+    return found
+
+
+def _gathered(call: Call, ask: Ask) -> Gathered:
     found = Gathered(far=ask.sight.everywhere)
     by_text = _by_text(call, ask, found)
     by_meaning = _by_meaning(call, ask, found)
@@ -325,8 +346,13 @@ def strong_enough(found: Gathered) -> list[Fused]:
     """The order without what is too weak beside the best."""
     if not found.order:
         return []
-    least = found.order[0].score * _TOO_LITTLE
-    kept = [one for one in found.order if one.score > least]
-    for one in found.order[len(kept) :]:
-        found.drop(found.candidates[one.ref].row, Drop.THRESHOLD, f"its score is {one.score:.3f}")
+    # How well it fits alone: what is new and important fits no better for that.
+    least = max(one.strength for one in found.order) * _TOO_LITTLE
+    kept = []
+    for one in found.order:
+        if one.strength > least:
+            kept.append(one)
+        else:
+            because = f"it fits by {max(one.strength, 0.0):.3f}, and the best by {least / _TOO_LITTLE:.3f}"
+            found.drop(found.candidates[one.ref].row, Drop.THRESHOLD, because)
     return kept

@@ -57,7 +57,14 @@ def _hit(
         snippet=piece.text,
         marks=piece.marks,
         matched=matched,
-        why=why(matched, asked, one.parts, alike=_alike(ask, found, candidate), origin=origin),
+        why=why(
+            matched,
+            asked,
+            one.parts,
+            alike=_alike(ask, found, candidate),
+            nearness=found.nearness(one),
+            origin=origin,
+        ),
         parts=shares(one) if explain else (),
         shadowed_by=hidden_by,
     )

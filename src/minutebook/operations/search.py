@@ -20,6 +20,7 @@ from minutebook.operations.finding import Ask, Gathered
 from minutebook.operations.given import Agent, Limit, Moment, Time, TypeName, run_of, seq_of, tags_of, time_of
 from minutebook.operations.hits import hits_of, shares
 from minutebook.operations.registry import Access, Help, Read, flags, operation
+from minutebook.policy.explanations import quoted
 from minutebook.policy.fusion import Fused, Part
 from minutebook.policy.query import parse
 from minutebook.policy.shadowing import Named, shadows
@@ -63,7 +64,9 @@ class Widened:
 @operation(Access.READ)
 def search(
     call: Call,
-    query: Annotated[str, Help('words; "a phrase" must be there, -word must not'), MaxLen(4_000)],
+    query: Annotated[
+        str, Help('words; "a phrase" must be said if anything says it, -word must not'), MaxLen(4_000)
+    ],
     narrowed: Narrowed = Narrowed(),  # noqa: B008
     widened: Widened = Widened(),  # noqa: B008
     explain: Annotated[bool, Help("each score by its parts, and what was left out and why")] = False,
@@ -190,6 +193,8 @@ def _said(ask: Ask, found: Gathered, hits: int) -> tuple[State, str]:
             by = ", by words that are spelled alike"
         elif found.missing and Part.VECTOR not in found.lists:
             by = ", by text only"
+        if found.unsaid:
+            by += f", by their words; none says {quoted(found.unsaid)}"
         return (State.DEGRADED if found.missing else State.HITS), f"{hits} found{by}.{beside}"
     if found.dropped:
         return State.FILTERED, _left_out(found)

@@ -22,6 +22,10 @@ _BESIDE = {
 }
 
 
+#: From which share of the nearest hit's nearness on a meaning is said to be the same.
+_NEAR = 0.6
+
+
 def quoted(words: Sequence[str], most: int = 6) -> str:
     shown = ", ".join(f'"{word}"' for word in words[:most])
     return f"{shown} and {len(words) - most} more" if len(words) > most else shown
@@ -33,9 +37,13 @@ def why(
     parts: Mapping[Part, float],
     *,
     alike: Mapping[str, str],
+    nearness: float,
     origin: str,
 ) -> str:
-    """A sentence about one hit. `alike` gives for words of the query those that are spelled like them here."""
+    """A sentence about one hit. `alike` gives for words of the query those that are spelled like them here.
+
+    `nearness` is how near its meaning comes to that of the nearest hit, 0 to 1.
+    """
     reasons: list[str] = []
     if matched:
         every = len(matched) == asked
@@ -43,8 +51,10 @@ def why(
         reasons.append(f"it holds {quoted(matched)}{counted}")
     if alike:
         reasons.append("it holds " + ", ".join(f'"{here}" for "{said}"' for said, here in alike.items()))
-    if parts.get(Part.VECTOR, 0.0) > 0:
+    if nearness > _NEAR:
         reasons.append("it means much the same")
+    elif nearness > 0:
+        reasons.append("its meaning is somewhat near")
     if not reasons and Part.CONTEXT in parts:
         reasons.append("what was said around it answers")
     if not reasons:

@@ -84,6 +84,11 @@ class Fused:
         """How well it fits the question, whatever else is known of it."""
         return sum(self.parts.get(part, 0.0) for part in LISTS)
 
+    @property
+    def strength(self) -> float:
+        """The same, with what speaks for an episode from around it."""
+        return self.relevance + self.parts.get(Part.CONTEXT, 0.0) + self.parts.get(Part.AUTHOR, 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minutebook.model.text import words
 from minutebook.policy.terms import COMMON, terms
@@ -44,16 +44,23 @@ class Query:
     only_common: bool = False
     #: terms beyond the limit, which are not looked for
     dropped: int = 0
+    #: it says more than its phrases: as a question does that quotes a title
+    beside: bool = False
 
     @property
     def reads_words(self) -> bool:
         """Whether a text must be read word for word to know whether it answers."""
         return bool(self.phrases) or any(not phrase.plain for phrase in self.excluded)
 
+    def loosened(self) -> Query:
+        """The same where its phrases are words like others, for when nothing says them word for word."""
+        return replace(self, phrases=())
+
 
 def parse(text: str) -> Query:
     """Read a query. Nothing in it can be wrong: what is no phrase and no exclusion is words."""
     plain: list[str] = []
+    beside: list[str] = []
     phrases: list[Phrase] = []
     excluded: list[Phrase] = []
     for piece in _PIECES.finditer(text):
@@ -63,6 +70,8 @@ def parse(text: str) -> Query:
             continue
         if piece["phrase"]:
             phrases.append(_phrase(said))
+        else:
+            beside.append(said)
         plain.append(said)
     found = list(dict.fromkeys(terms(" ".join(plain))))
     return Query(
@@ -72,6 +81,7 @@ def parse(text: str) -> Query:
         excluded=tuple(phrase for phrase in excluded[:MOST_PHRASES] if phrase.said),
         only_common=not found and not COMMON.isdisjoint(words(" ".join(plain))),
         dropped=max(0, len(found) - MOST_TERMS),
+        beside=bool(terms(" ".join(beside))),
     )
 
 
