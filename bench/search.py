@@ -8,6 +8,7 @@ decisions. The same questions by text alone, by vectors alone and by both; and F
     python bench/search.py --tune              find weights on one half, and say what they do on the other
     CACHE=file                                 keeps vectors between two runs
     KEEP=folder                                keeps the ledger between two runs
+    PEERS=mem0=/venv/bin/python,…              beside basic-memory and mem0, where they are: bench/peers.py
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import apsw
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench import corpora
+from bench import corpora, peers
 from bench.corpora import Document, Question, Talk
 from bench.report import Report, table
 from minutebook import wiring
@@ -230,11 +231,13 @@ class Bare:
     def __init__(self) -> None:
         self._connection = apsw.Connection(":memory:")
         self._tables: dict[str, str] = {}
+        self.texts: dict[str, list[tuple[str, str]]] = {}
 
-    def take(self, project: str, rows: Iterable[tuple[str, str]]) -> None:
+    def take(self, project: str, given: Iterable[tuple[str, str]]) -> None:
+        rows = self.texts[project] = list(given)
         table = self._tables[project] = f"bare{len(self._tables)}"
         self._connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5(name UNINDEXED, body)")
-        self._connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", list(rows))
+        self._connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", rows)
 
     def ranked(self, project: str, query: str, *, every: bool) -> list[str]:
         terms = [f'"{word}"' for word in words(query)]
@@ -368,6 +371,7 @@ def measured(library: Library, bare: Bare, meaning: Meaning | None) -> int:
                 cases, lambda case: bare.ranked(case.project, case.question.text, every=False)
             ),
         }
+        answers |= beside(bare, cases, meaning is not None)
         for name, (how, weights) in ways.items():
             with library.by(how, weights):
                 began = time.perf_counter()
@@ -384,6 +388,32 @@ def measured(library: Library, bare: Bare, meaning: Meaning | None) -> int:
     for name in sorted(GOALS.keys() - report.names):
         report.unmeasured(name, GOALS[name])
     return report.end()
+
+
+def beside(bare: Bare, cases: Sequence[Case], meaning: bool) -> dict[str, list[tuple[Case, list[str]]]]:
+    """What others answer, who were named and have what they need."""
+    of: dict[str, list[Case]] = {}
+    for case in cases:
+        of.setdefault(case.project, []).append(case)
+    groups = [
+        {
+            "texts": [(id, text.partition("\n")[0][:300], text) for id, text in bare.texts[project]],
+            "questions": [case.question.text for case in mine],
+        }
+        for project, mine in of.items()
+    ]
+    found = {}
+    for peer, python in peers.named().items():
+        vectors = peers.vectors_of(home_of_models(), groups) if peer == "mem0" and meaning else None
+        if peer == "mem0" and vectors is None:
+            continue
+        answered = peers.ranked(peer, python, groups, vectors)
+        found[peer] = [
+            (case, ranked)
+            for mine, ranking in zip(of.values(), answered, strict=True)
+            for case, ranked in zip(mine, ranking, strict=True)
+        ]
+    return found
 
 
 def note(report: Report, name: str, value: float) -> None:

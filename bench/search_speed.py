@@ -7,11 +7,13 @@ the bare scan is one product of numpy over all vectors. Vectors are made up: clu
 way, as those of real models do. A question's vector is there without a model: its embedding comes on top.
 
     SIZES=1000,10000 ROUNDS=200 python bench/search_speed.py
+    KEEP=folder                        keeps the ledgers, and takes those that are there; with ROUNDS=0 only fills them
 """
 
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import statistics
 import sys
@@ -42,6 +44,7 @@ from minutebook.service import LocalClient, Service
 
 SIZES = [int(size) for size in os.environ.get("SIZES", "1000,10000,100000").split(",")]
 ROUNDS = int(os.environ.get("ROUNDS", "200"))
+KEEP = os.environ.get("KEEP")
 PROJECTS = 50
 OWN = 2_000  # memories of the project that is searched
 AT = "2026-01-01T00:00:00.000000Z"
@@ -159,6 +162,20 @@ def fill(home: Path, size: int) -> Shelf:
         service.database.write(ids[0], lambda tx, start=start: some(tx, start))
         bare.execute("COMMIT")
     service.close()
+    (home / "shelf.pickle").write_bytes(pickle.dumps((ids, shelf.own)))
+    return shelf
+
+
+def filled(home: Path, size: int) -> Shelf:
+    """A ledger of this size in a folder: the one that is there, or a new one."""
+    known = home / "shelf.pickle"
+    if known.exists():
+        ids, own = pickle.loads(known.read_bytes())
+        return Shelf(home, ids, apsw.Connection(str(home / "bare.db")), numbers(size), own)
+    home.mkdir(parents=True, exist_ok=True)
+    began = time.perf_counter()
+    shelf = fill(home, size)
+    print(f"{size:,} put in at {size / (time.perf_counter() - began):,.0f}/s", flush=True)
     return shelf
 
 
@@ -193,11 +210,10 @@ def figures(name: str, took: list[float]) -> list[str]:
 
 def measure(size: int, report: Report) -> None:
     with tempfile.TemporaryDirectory(prefix="minutebook-bench-") as folder:
-        began = time.perf_counter()
-        shelf = fill(Path(folder), size)
-        rate = size / (time.perf_counter() - began)
-        print(f"\n{size:,} memories in {PROJECTS} projects, put in at {rate:,.0f}/s")
-        judged(shelf, size, report)
+        shelf = filled(Path(KEEP or folder) / str(size), size)
+        print(f"\n{size:,} memories in {PROJECTS} projects")
+        if ROUNDS:
+            judged(shelf, size, report)
         shelf.bare.close()
 
 
