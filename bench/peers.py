@@ -105,7 +105,7 @@ def _mem0(given: dict[str, Any], folder: Path) -> list[list[list[str]]]:
     os.environ |= {"MEM0_TELEMETRY": "False", "MEM0_DIR": str(folder), "OPENAI_API_KEY": "none"}
     from mem0 import Memory
 
-    vectors = given["vectors"]
+    vectors = {text.strip(): vector for text, vector in given["vectors"].items()}
     width = len(next(iter(vectors.values())))
 
     class Known:
@@ -113,7 +113,7 @@ def _mem0(given: dict[str, Any], folder: Path) -> list[list[list[str]]]:
 
         def embed(self, text: str, memory_action: str | None = None) -> list[float]:
             del memory_action
-            return vectors[text]
+            return vectors[text.strip()]
 
         def embed_batch(self, texts: list[str], memory_action: str | None = None) -> list[list[float]]:
             return [self.embed(text, memory_action) for text in texts]

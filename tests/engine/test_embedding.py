@@ -67,6 +67,20 @@ def test_what_is_written_is_found_by_its_meaning_after_a_step(
     assert near(house, minds, "why no memcached")[0] == caching
 
 
+def test_that_nothing_near_passes_is_an_answer_and_no_lack_of_vectors(
+    house: House, worker: Embedding, minds: Minds
+) -> None:
+    def missing() -> str | None:
+        with house.service.database.read() as tx:
+            reach = [house.project, "global"]
+            return minds.nearest(tx, "why no memcached", reach=reach, allowed=lambda _: (), limit=10).missing
+
+    written(house, "We chose no redis.")
+    assert "Nothing is embedded yet" in str(missing())
+    worker.step(NEVER)
+    assert missing() is None
+
+
 def test_words_that_change_take_their_vector_with_them(house: House, worker: Embedding, minds: Minds) -> None:
     one = written(house, "We chose no redis.")
     other = written(house, "A gateway.")

@@ -193,3 +193,21 @@ def test_what_was_not_searched_for_longest_gives_way(house: House, project: str)
     found(house, index, rows[0, 0], reach=[other])
     assert index.held()[0] == 20
     assert len(found(house, index, rows[0, 0], reach=None, limit=100)) == 40
+
+
+def test_a_search_across_all_leaves_one_within_a_project_as_quick_as_before(
+    house: House, project: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = some(20)
+    stored(house, rows)
+    others = [house.new_project(name) for name in ("Sulaco", "Narcissus", "Auriga")]
+    for other in others:
+        stored(house, some(20), project=other)
+    index = Nearest(SPACE.id, WIDTH, Sizes(scanned=25, exact=50, rescored=64))
+    exact = found(house, index, rows[3, 0])
+    assert len(found(house, index, rows[3, 0], reach=None, limit=100)) == 80
+    found(house, index, rows[3, 0], reach=[others[1]])
+    found(house, index, rows[3, 0], reach=[others[2]])
+    found(house, index, rows[3, 0])
+    monkeypatch.setattr(vectors, "numbers_of", lambda *_: pytest.fail("read from the ledger"))
+    assert found(house, index, rows[3, 0]) == exact

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -198,7 +199,7 @@ def _fuzz(ship: House, rounds: int, seed: int) -> None:
             "status": chance.choice(["active", "all"]), "proposals_too": chance.random() < 0.3,
             "shadowed": chance.random() < 0.3, "explain": chance.random() < 0.5, "limit": chance.choice([1, 5, 20]),
         }  # fmt: skip
-        read = parse(query)
+        read = parse(query.replace("\0", ""))  # which stays at the door
         if not (read.terms or read.phrases or read.only_common):
             assert code(ship.ripley, search.search, query=query, **how) == "blank_field"
             continue
@@ -214,4 +215,5 @@ def test_two_thousand_odd_queries_are_answered_and_none_of_them_finds_a_canary(s
 
 @pytest.mark.slow
 def test_a_million_odd_queries_are_answered_and_none_of_them_finds_a_canary(ship: House) -> None:
-    _fuzz(ship, 50_000 if ship.url.startswith("postgres") else 1_000_000, seed=2)
+    rounds = int(os.environ.get("MINUTEBOOK_QUERIES", "1000000"))
+    _fuzz(ship, rounds // 20 if ship.url.startswith("postgres") else rounds, seed=2)

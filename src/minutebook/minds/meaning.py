@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _QUESTIONS = 128
 
 _NOT_YET = (
-    "nothing is embedded yet: the service does it in the background, or run minutebook reindex --vectors"
+    "Nothing is embedded yet: the service does it in the background, or run minutebook reindex --vectors"
 )
 
 
@@ -78,7 +78,9 @@ class Minds:
             raise
         index = self._index_of(embedder.space)
         found = index.find(tx, question, reach=reach, allowed=allowed, limit=limit)
-        return Near(found=tuple(found), missing=None if found else _NOT_YET, space=embedder.space.id)
+        # Vectors of which none passes are an answer.
+        there = bool(found) or bool(vectors.heads(tx, embedder.space.id, reach))
+        return Near(found=tuple(found), missing=None if there else _NOT_YET, space=embedder.space.id)
 
     # --- for whoever keeps the vectors in step -----------------------------------------------------------
 

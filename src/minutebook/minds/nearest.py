@@ -157,12 +157,19 @@ class Nearest:
     def _current(self, tx: Tx, reach: Sequence[str] | None) -> list[Block]:
         """The blocks of the projects, with all that the transaction sees; perhaps with what is newer."""
         wanted = vectors.heads(tx, self.space, reach)
+        near = reach is not None
+        known = sum(len(self._blocks.get(project, ())) for project in wanted)
+        few = near and known <= min(self._sizes.scanned, self._sizes.exact)
         found = []
         for project, head in wanted.items():
             block = self._blocks.get(project)
-            if block is None or block.wasted:
+            # Bits alone send every search to the ledger. A small one has its vectors whole, once more if need be.
+            if block is None or block.wasted or (block.coded and few):
                 block = self._blocks[project] = Block(self._dimensions)
-            self._blocks.move_to_end(project)
+                self._blocks.move_to_end(project, last=near)
+            # Who searches all searches no project in particular: theirs do not give way for that.
+            if near:
+                self._blocks.move_to_end(project)
             while block.head < head:
                 rows = vectors.after(tx, self.space, project, block.head, _PAGE)
                 if not rows:

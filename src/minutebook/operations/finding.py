@@ -82,6 +82,8 @@ class Gathered:
     #: memories that changed since the moment that is asked for, as they stood
     then: list[Memory] = field(default_factory=list)
     order: list[Fused] = field(default_factory=list)
+    #: the most that a meaning adds to a score
+    nearest: float = 0.0
     #: something of it may be of a project that no link leads to
     far: bool = False
 
@@ -91,8 +93,7 @@ class Gathered:
 
     def nearness(self, one: Fused) -> float:
         """How near the meaning of one comes to that of the nearest, 0 to 1."""
-        own = one.parts.get(Part.VECTOR, 0.0)
-        return own / max(each.parts.get(Part.VECTOR, 0.0) for each in self.order) if own > 0 else 0.0
+        return one.parts.get(Part.VECTOR, 0.0) / self.nearest if self.nearest > 0 else 0.0
 
 
 def gather(call: Call, ask: Ask) -> Gathered:
@@ -117,6 +118,7 @@ def _gathered(call: Call, ask: Ask) -> Gathered:
     found.failed = not by_text and not by_meaning
     facts = _facts(call, ask, found)
     fused = fuse(found.lists, facts, call.limits.search)
+    found.nearest = max((one.parts.get(Part.VECTOR, 0.0) for one in fused), default=0.0)
     found.order = _beside(call, ask, found, fused)
     return found
 

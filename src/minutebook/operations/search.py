@@ -206,10 +206,11 @@ def _said(ask: Ask, found: Gathered, hits: int) -> tuple[State, str]:
 def _left_out(found: Gathered) -> str:
     reasons = [dropped.reason for dropped in found.dropped.values()]
     some = "Something holds" if len(reasons) == 1 else f"{len(reasons)} hold"
+    it = "it" if len(reasons) == 1 else "them"
     if Drop.FILTER in reasons:
-        return f"{some} these words, but the filters leave it out; try --status all, or --explain."
+        return f"{some} these words, but the filters leave {it} out; try --status all, or --explain."
     if Drop.SHADOW in reasons:
-        return f"{some} these words, but a deeper scope hides it; try --shadowed."
+        return f"{some} these words, but a deeper scope hides {it}; try --shadowed."
     return f"{some} these words, but not as you asked; try --explain."
 
 

@@ -78,16 +78,13 @@ class Fused:
     ref: str
     score: float
     parts: dict[Part, float]
+    #: how well it fits the question, with what speaks for an episode from around it, whatever else is known of it
+    strength: float = 0.0
 
     @property
     def relevance(self) -> float:
-        """How well it fits the question, whatever else is known of it."""
+        """How well it fits the question by itself."""
         return sum(self.parts.get(part, 0.0) for part in LISTS)
-
-    @property
-    def strength(self) -> float:
-        """The same, with what speaks for an episode from around it."""
-        return self.relevance + self.parts.get(Part.CONTEXT, 0.0) + self.parts.get(Part.AUTHOR, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +114,9 @@ def fuse(
                 parts[ref][part] = value * share / total
     found = []
     for ref, own in parts.items():
-        _add_beside(own, facts[ref], weights)
-        found.append(Fused(ref, sum(own.values()), own))
+        relevance = sum(own.values())
+        beside = _add_beside(own, facts[ref], weights)
+        found.append(Fused(ref, relevance + beside, own, relevance))
     return _ordered(found)
 
 
@@ -145,13 +143,15 @@ def _floor(part: Part, top: Sequence[tuple[str, float]]) -> float:
     return min(top[-1][1], top[0][1] - 0.1)
 
 
-def _add_beside(parts: dict[Part, float], facts: Facts, weights: Weights) -> None:
+def _add_beside(parts: dict[Part, float], facts: Facts, weights: Weights) -> float:
+    """Add what is known of a memory beside the lists; how much that is."""
     confidence = _UNSURE if facts.confidence is None else facts.confidence
-    parts[Part.SCOPE] = weights.scope * facts.depth
-    parts[Part.RECENCY] = weights.recency * 0.5 ** (max(0.0, facts.age_days) / weights.half_life_days)
-    parts[Part.CONFIDENCE] = weights.confidence * confidence
-    parts[Part.IMPORTANCE] = weights.importance * _IMPORTANCE.get(facts.importance, 0.5)
-    parts[Part.SIGNAL] = weights.signal * facts.signal
+    parts[Part.SCOPE] = scope = weights.scope * facts.depth
+    parts[Part.RECENCY] = late = weights.recency * 0.5 ** (max(0.0, facts.age_days) / weights.half_life_days)
+    parts[Part.CONFIDENCE] = sure = weights.confidence * confidence
+    parts[Part.IMPORTANCE] = heavy = weights.importance * _IMPORTANCE.get(facts.importance, 0.5)
+    parts[Part.SIGNAL] = used = weights.signal * facts.signal
+    return scope + late + sure + heavy + used
 
 
 def _ordered(found: list[Fused]) -> list[Fused]:
@@ -196,7 +196,8 @@ def in_context(
         parts[Part.CONTEXT] = context * scale - own * (1 - scale)
         if author:
             parts[Part.AUTHOR] = author * scale
-        found.append(replace(one, score=sum(parts.values()), parts=parts))
+        strength = (own + context + author) * scale
+        found.append(replace(one, score=sum(parts.values()), parts=parts, strength=strength))
     return _ordered(found)
 
 
