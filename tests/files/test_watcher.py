@@ -18,6 +18,7 @@ from minutebook.files import watcher as watchers
 from minutebook.files.drop_box_taking import DropBoxPart
 from minutebook.files.notes import NotesPart
 from minutebook.files.watcher import Watcher
+from minutebook.files.watching import Watch
 from minutebook.operations import inbox, memories, verdicts
 from tests.deleting import delete
 from tests.files.desks import HOST, INBOX, MEMORY, PERSON, Desk
@@ -101,6 +102,29 @@ def test_a_note_in_a_folder_that_was_not_there_before_is_seen(
         ".minutebook/agents/ripley/memory/cat.md", "---\ntitle: Cat\ntype: learning\n---\n\nIt hisses.\n"
     )
     service.until(lambda: len(house.mother(inbox.list_).items) == 1)
+
+
+def test_the_folder_of_the_ledger_is_not_watched_and_a_first_note_there_is_seen_all_the_same(
+    house: House, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchers, "_LOOK_HOME", 0.05)
+    aimed: set[str] = set()
+    aim = Watch.aim
+    monkeypatch.setattr(Watch, "aim", lambda self, folders: (aimed.update(folders), aim(self, folders))[1])
+    running = Service(house, desk)
+    running.engine.start()
+    try:
+        running.until(lambda: running.watcher._watch.works)
+        (house.home / "memory").mkdir()
+        note = house.home / "memory/learning_sea.md"
+        note.write_text("---\ntitle: Sea\ntype: learning\n---\n\nIt is wet.\n")
+        whole = house.as_("Mother", project="global")
+        running.until(lambda: [line.title for line in whole(inbox.list_).items] == ["Sea"])
+        poll(lambda: str(note.parent) in aimed)
+    finally:
+        running.engine.stop()
+    assert str(house.home) not in aimed
+    assert desk.place.root in aimed
 
 
 def test_a_letter_that_rests_becomes_a_proposal(house: House, desk: Desk, service: Service) -> None:

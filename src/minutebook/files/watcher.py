@@ -29,6 +29,8 @@ from minutebook.model.scopes import GLOBAL
 _BREATH = 0.1
 #: Seconds after which all files are looked at: with watching behind it, and without.
 _RESCAN, _RESCAN_ALONE = 30.0, 2.0
+#: Seconds between two looks for folders of the home that are not there yet.
+_LOOK_HOME = 5.0
 #: Seconds that a letter must have rested before it is taken.
 _REST = 1.0
 #: Seconds after a workspace could not be served; twice as long each time, up to the last.
@@ -73,12 +75,13 @@ class Watcher:
         self._next = now + _BREATH
         with self._means.database.read() as tx:
             known = [*places(tx, self._desk.host), *self._home()]
-        self._watch.aim(self._folders(known))
+        folders = self._folders(known)
+        self._watch.aim(folders)
         told, fresh = self._heard()
         if fresh:
             # What happened before the watch stood, nobody told us.
             self._due |= dict.fromkeys(known, 0.0)
-        pauses = [_RESCAN]
+        pauses = [_RESCAN if self._sees_home(folders) else _LOOK_HOME]
         for place in known:
             if ending.is_set():
                 return None
@@ -162,11 +165,20 @@ class Watcher:
         return done + self._notes.run(self._means, place, files=looking, forced=forced)
 
     def _folders(self, known: list[Place]) -> list[str]:
-        """The folders in which something could appear that concerns us; of those that are not there, one above."""
+        """The folders in which something could appear that concerns us; of those that are not there, one above.
+
+        But never the one in which the ledger lies: each page that is written there would wake the watch.
+        """
         found: list[str] = []
         for place in known:
             found += _existing(place)
-        return found[:_MOST_FOLDERS]
+        home = str(self._means.world.home)
+        return [folder for folder in found if folder != home][:_MOST_FOLDERS]
+
+    def _sees_home(self, folders: list[str]) -> bool:
+        """Whether nothing can appear in the home that the watch would not tell of."""
+        base = f"{self._means.world.home}/{base_of(GLOBAL)}"
+        return {f"{base}{MEMORY}", f"{self._means.world.home}/{agents_path(GLOBAL)}"} <= set(folders)
 
 
 def _existing(place: Place) -> list[str]:
