@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from time import monotonic
 
 import pytest
 
-from minutebook.engine.engine import Engine
+from minutebook.engine.engine import _REST, Engine
 from minutebook.model.errors import MinutebookError
 from minutebook.operations import memories
 from tests.houses import House
@@ -61,6 +62,18 @@ def test_a_worker_takes_a_step_at_the_start_and_after_every_commit(
     before = worker.steps
     house.mother(memories.write, type="learning", title="Airlock", content="It sticks.")
     assert worker.reached(before + 1)
+
+
+def test_in_a_storm_of_commits_a_worker_rests_between_its_steps(engines: Callable[..., Engine]) -> None:
+    worker = Counting()
+    engine = engines(worker)
+    engine.start()
+    assert worker.reached(1)
+    began = monotonic()
+    for steps in range(2, 6):
+        engine.wake()
+        assert worker.reached(steps)
+    assert monotonic() - began > 2.5 * _REST
 
 
 def test_a_worker_that_names_a_time_is_asked_again(engines: Callable[..., Engine]) -> None:

@@ -20,6 +20,9 @@ from minutebook.model.system import Duty
 _FIRST, _LAST = 0.5, 60.0
 #: Seconds between two looks where other processes write too.
 _LOOK = 0.5
+#: Seconds from one step to the next that a commit calls for: in a storm of writes a worker follows in batches,
+#: and those who write keep the interpreter to themselves.
+_REST = 0.1
 #: Seconds for a step that was begun to come to its end.
 _GRACE = 20.0
 
@@ -87,19 +90,24 @@ class _Bench:
         self._failures = 0
         self._fault: tuple[str, str] | None = None
         self._stepped_at: str | None = None
+        #: when the last step began
+        self._began = float("-inf")
         self._thread = threading.Thread(target=self._run, name=f"minutebook-{worker.name}", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def wake(self) -> None:
+        if self._called:
+            return  # the step that takes this back has not begun, and sees what was committed until now
         with self._changed:
             self._called = True
             self._changed.notify()
 
     def end(self) -> None:
         self._ending.set()
-        self.wake()
+        with self._changed:
+            self._changed.notify()
 
     def join(self, seconds: float) -> None:
         if self._thread.is_alive():
@@ -128,6 +136,7 @@ class _Bench:
         """One step, and how long to sleep after it at most."""
         with self._changed:
             self._called = False
+        self._began = monotonic()
         try:
             pause = self.worker.step(self._ending)
         except Exception as error:  # noqa: BLE001  (whatever it is, it is told, and tried again)
@@ -156,3 +165,5 @@ class _Bench:
                 self._changed.wait_for(self._ending.is_set, seconds)
             else:
                 self._changed.wait_for(lambda: self._called or self._ending.is_set(), seconds)
+        if self._called:
+            self._ending.wait(self._began + _REST - monotonic())
