@@ -7,6 +7,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -297,6 +298,18 @@ def test_a_host_that_is_killed_leaves_no_relay_behind(program: Served, tmp_path:
         host.kill()
         host.wait()
     until(lambda: not alive(relay), "the relay has ended")
+
+
+def test_a_host_that_leaves_before_its_answers_is_no_failure(program: Served) -> None:
+    with hosting(program, "--agent", "ripley") as host:
+        host.greet()
+    said = [{"minutebook": 1, "agent": "ripley"}, HELLO, READY, *(ping(number) for number in range(10, 30))]
+    for _ in range(8):
+        with socket.socket(socket.AF_UNIX) as gone:
+            gone.connect(program.places.mcp_socket)
+            gone.sendall(b"".join(json.dumps(message).encode() + b"\n" for message in said))
+    program.ok("stop")  # and with it whoever is still waited for
+    assert '"level": "error"' not in Path(program.places.log).read_text()
 
 
 def test_garbage_and_endless_lines_are_answered_without_memory(program: Served) -> None:

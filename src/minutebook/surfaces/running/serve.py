@@ -239,7 +239,7 @@ class House:
         self._relays[task] = reader
         try:
             await serve_stdio(self.reach, reader, writer)
-        except ConnectionError:
+        except* ConnectionError:  # from whichever of the conversation's tasks met it
             pass  # the relay went away; there is nobody to tell
         finally:
             del self._relays[task]
