@@ -383,3 +383,27 @@ def test_work_that_waits_is_bounded(alone: House, tmp_path: Path) -> None:
         for done in busy:
             done.result(10)
         assert served.ask("POST", "/api/system/reindex", {}).status == 200
+
+
+def test_a_short_write_and_a_short_read_need_no_thread(alone: House, tmp_path: Path) -> None:
+    """Where all threads are at work, only what may take long has to wait."""
+    with Served(alone, tmp_path) as served:
+        go = threading.Event()
+        started = threading.Semaphore(0)
+
+        def occupy() -> None:
+            started.release()
+            go.wait(20)
+
+        loop = served.server._loop
+        assert loop is not None
+        busy = [asyncio.run_coroutine_threadsafe(served.reach.quick.do(occupy), loop) for _ in range(8)]
+        for _ in busy:
+            assert started.acquire(timeout=10)
+        made = served.ask("POST", "/api/memories", {"type": "learning", "content": "The airlock sticks."})
+        assert made.status == 201
+        assert served.ask("GET", made.headers["location"]).status == 200
+        assert not any(done.done() for done in busy)
+        go.set()
+        for done in busy:
+            done.result(10)

@@ -24,7 +24,7 @@ from minutebook.service import authorise
 from minutebook.surfaces import spelling
 from minutebook.surfaces.asking import Asker
 from minutebook.surfaces.http import reading, tags
-from minutebook.surfaces.http.bounds import bounded
+from minutebook.surfaces.http.bounds import bounded, names_files
 from minutebook.surfaces.http.credentials import asker_of
 from minutebook.surfaces.http.crew import settle
 from minutebook.surfaces.http.exchange import (
@@ -53,6 +53,8 @@ from minutebook.surfaces.reach import Reach
 #: By id these are reads of a few rows, however large the ledger: done on the event loop, where that is quicker
 #: than to hand them to a thread and back.
 _SHORT = frozenset({"decisions.show", "memories.show", "sessions.show"})
+#: The longest body of a write that is read on the event loop, for the same reason.
+_SHORT_BODY = 16 * 1024
 
 log = logging.getLogger("minutebook.http")
 
@@ -178,12 +180,19 @@ class Door:
         def tell(value: Any, error: BaseException | None) -> None:
             loop.call_soon_threadsafe(settle, written, value, error)
 
-        def begin() -> dict[str, Any]:
-            arguments, terms = self._prepare(route, item, request, seen)
+        def begin(within: Tx | None = None) -> dict[str, Any]:
+            arguments, terms = self._prepare(route, item, request, seen, within)
             self._reach.service.invoke_soon(route.operation, arguments, tell, watch=seen, **terms)
             return arguments
 
-        arguments = await self._reach.quick.do(begin)
+        short = len(request.body) <= _SHORT_BODY and not names_files(route.operation)
+        snapshot = self._reach.service.database.read_at_once() if short else None
+        if snapshot is None:
+            arguments = await self._reach.quick.do(begin)
+        else:
+            # Not the one that reads share: among many writes one would always be open, and the log never emptied.
+            with snapshot as within:
+                arguments = begin(within)
         return answer_for(route, request, arguments, await written)
 
     def _carry_out(
