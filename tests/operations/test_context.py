@@ -402,10 +402,14 @@ def test_a_huge_task_and_a_huge_memory_are_compiled_all_the_same(house: House) -
 
 def test_common_words_reach_the_newest_and_rare_ones_everything(house: House) -> None:
     house.mother(memories.write, type="project", content="The zeppelin has a page of its own.", slug="rare")
-    for number in range(60):
-        house.mother(
-            memories.write, type="project", content=f"The page number {number} is a page.", slug=f"p{number}"
-        )
+    house.mother(
+        decisions.write, type="process", title="Page numbers", content="They begin at one.", slug="numbers"
+    )
+    for number in range(108):
+        said = f"Row {number} is on a page." if number % 2 else f"A number, and that is {number}."
+        house.mother(memories.write, type="project", content=said, slug=f"p{number}")
     assert slugs(bundle(house, task="zeppelin"), "relevant") == ["rare"]
     assert house.mother(context.context, task="a page") is None  # a word that everything holds says nothing
     assert slugs(bundle(house, task="page zeppelin"), "relevant")[0] == "rare"
+    # Behind fifty that hold one of its words each, what has them all in its title is found.
+    assert slugs(bundle(house, task="a page number"), "relevant") == ["numbers"]

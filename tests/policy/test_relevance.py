@@ -10,8 +10,8 @@ from minutebook.model.context import Layer
 from minutebook.model.memories import Importance, Memory, Status, Type
 from minutebook.model.scopes import Scope, Tier
 from minutebook.policy.relevance import (
+    COMMON,
     MEMORY_WORDS,
-    REACH,
     TASK_WORDS,
     Sought,
     checksums,
@@ -63,8 +63,8 @@ def test_the_words_of_a_task_are_folded_distinct_and_bounded() -> None:
 
 
 def test_rarer_words_are_worth_more() -> None:
-    worths = [weight_of(found) for found in (0, 1, 2, 6, 12, 24, 40, REACH)]
-    assert worths == [6, 6, 5, 4, 3, 2, 1, 1]
+    worths = [weight_of(found) for found in (0, 1, 2, 6, 12, 24, 40, COMMON, 96)]
+    assert worths == [6, 6, 5, 4, 3, 2, 1, 1, 1]
 
 
 def test_a_word_counts_twice_in_the_name() -> None:

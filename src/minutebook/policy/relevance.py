@@ -16,8 +16,10 @@ from minutebook.model.text import PerWord, words
 
 #: Distinct words of a task that are looked for.
 TASK_WORDS = 24
-#: Memories looked at for each of them, newest first. A word that more hold than this says little.
-REACH = 48
+#: Memories looked at for each of them, newest first.
+REACH = 72
+#: A word that so many hold says little.
+COMMON = 48
 #: Words of a task that a memory of a linked project must hold.
 WORDS_FROM_AFAR = 2
 #: Distinct words of one memory by which it is found: of its name first, then of its text.
@@ -97,7 +99,7 @@ class Sought:
 
 def weight_of(found: int) -> int:
     """What a shared word is worth, by how many memories hold it: 1 for a common one, 6 for one that few hold."""
-    return (REACH // min(max(found, 1), REACH)).bit_length()
+    return (COMMON // min(max(found, 1), COMMON)).bit_length()
 
 
 def is_titled(title: str, content: str) -> bool:
