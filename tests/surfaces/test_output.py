@@ -24,8 +24,8 @@ import minutebook.model
 import minutebook.surfaces
 from minutebook.model.context import Bundle, BundleDifference
 from minutebook.model.errors import MinutebookError
-from minutebook.model.inbox import Digest, ProposalStatus, Rejection, Risk, Submission, Would
-from minutebook.model.memories import Difference
+from minutebook.model.inbox import Digest, ProposalLine, ProposalStatus, Rejection, Risk, Submission, Would
+from minutebook.model.memories import Difference, Type
 from minutebook.model.paging import Page
 from minutebook.model.projects import Project, ProjectView
 from minutebook.model.runs import Run, RunStatus, RunView, Snapshot
@@ -109,8 +109,22 @@ def test_a_table_fits_every_width_and_keeps_what_names_the_item(say: Printed, wi
 def test_a_wide_table_shows_more_than_a_narrow_one(say: Printed) -> None:
     wide = say("inbox", "list", COLUMNS="140").splitlines()[0].split()
     narrow = say("inbox", "list", COLUMNS="60").splitlines()[0].split()
-    assert narrow == ["SLUG", "TITLE", "AGENT", "STATUS"]
-    assert wide == ["SLUG", "TYPE", "TITLE", "AGENT", "STATUS", "RISK", "WOULD", "FLAGS", "AGE"]
+    # Of those that wait nobody needs to be told that they wait: the room is for what a reviewer decides by.
+    assert narrow == ["SLUG", "TYPE", "TITLE", "AGENT"]
+    assert wide == ["SLUG", "TYPE", "TITLE", "AGENT", "RISK", "WOULD", "FLAGS", "AGE"]
+
+
+def test_how_sure_a_proposal_is_and_what_stands_beside_it_is_seen_on_a_common_terminal() -> None:
+    line = ProposalLine(
+        "use-sqlite-instead-of-mysql-for-the-ledger", Type.TECHNICAL, "We decided to use SQLite", "extractor",
+        ProposalStatus.PENDING, Risk.MEDIUM, "add", "3 h", (), "01JD", "2026-11-16T13:05:42Z",
+        confidence=0.85, evidence="source:01JD#2-2", contradicts=("01JE",),
+    )  # fmt: skip
+    header, _, row, *_ = printed((line,))[0].splitlines()
+    assert "0.85  1 against" in row
+    assert "STATUS" not in header
+    merged = dataclasses.replace(line, status=ProposalStatus.MERGED)
+    assert "STATUS" in printed((line, merged))[0].splitlines()[0]
 
 
 def test_times_in_a_table_have_no_seconds_and_in_a_detail_they_do(say: Printed) -> None:
@@ -261,7 +275,7 @@ def on_a_terminal(*words: str, **more: str) -> str:
 
 
 def test_there_is_colour_on_a_terminal_and_nowhere_else(say: Printed) -> None:
-    assert "\x1b[33mpending" in on_a_terminal("inbox", "list", COLUMNS="100")
+    assert "\x1b[31mhigh" in on_a_terminal("inbox", "list", COLUMNS="100")
     assert on_a_terminal("inbox", "show", "nothing").startswith("\x1b[31merror\x1b[0m[not_found]")
     assert "\x1b[1m" in on_a_terminal("inbox", "--help")
     assert "\x1b" not in say("inbox", "list")

@@ -11,13 +11,17 @@ Kind = Literal["text", "name", "id", "status", "time", "day", "number"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column. `text` is cropped to the width, a `name` never; the highest `drop` goes first."""
+    """One column. `text` is cropped to the width, a `name` never; the highest `drop` goes first.
+
+    A column in which every row says what is `usual` is left out: it would only take room from the others.
+    """
 
     header: str
     field: str
     kind: Kind = "text"
     drop: int = 0
     most: int = 60
+    usual: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,7 +110,11 @@ def _listing(items: Sequence[Any], width: int) -> RenderableType:
     cells = {
         column.field: [_cell(_value(item, column.field), column) for item in items] for column in columns
     }
-    columns = [column for column in columns if any(cell.plain for cell in cells[column.field])]
+    columns = [
+        column
+        for column in columns
+        if any(cell.plain not in ("", column.usual) for cell in cells[column.field])
+    ]
     if not layout.under:
         widths = _widths(columns, cells, width)
         return _table(
