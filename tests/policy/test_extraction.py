@@ -371,15 +371,29 @@ def test_hostile_text_takes_time_in_proportion_to_its_length(name: str) -> None:
     assert large < max(0.25, 28 * small)
 
 
-def test_reading_can_be_told_to_stop() -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        claude(*[("user", DECIDED)] * 300),
+        "\n".join(f"Sebas: {DECIDED}" for _ in range(300)),
+        " ".join(f"{DECIDED} And that of {number} is another one." for number in range(300)),
+    ],
+    ids=["log", "chat", "one long paragraph"],
+)
+def test_reading_looks_up_now_and_then_and_can_be_told_to_stop(text: str) -> None:
     class Enough(Exception):
         pass
 
+    looked = 0
+
     def look() -> None:
-        raise Enough
+        nonlocal looked
+        looked += 1
+        if looked == 3:
+            raise Enough
 
     with pytest.raises(Enough):
-        extract(claude(("user", DECIDED)), look=look)
+        extract(text, look=look)
 
 
 def test_nothing_found_is_an_answer_too() -> None:

@@ -6,6 +6,7 @@ lock, and when it ends. Nothing that stands is changed by it.
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,15 +25,19 @@ from minutebook.model.memories import Memory
 from minutebook.model.scopes import Scope
 from minutebook.model.times import seconds_before
 from minutebook.policy import consolidation as policy
+from minutebook.policy.backoff import GIVING_WAY
 from minutebook.policy.consolidation import Light, Tie
 from minutebook.policy.promotion_rules import parse_rules, rule_for
 from minutebook.policy.similarity import outline
 
-#: Rows read at once, texts kept at hand, pairs compared before others get their turn.
-_PAGE = 500
-_BANDS = 4_000
+#: Memories and rows of an index read at once, texts kept at hand, pairs compared before others get their turn: each
+#: such piece takes about 2 ms, for a write that comes meanwhile waits for the interpreter until it is over.
+_PAGE = 50
+_BANDS = 500
 _AT_HAND = 4_000
-_COMPARED = 64
+_COMPARED = 32
+#: Pairs that are collected before they are compared: those of one memory mostly stand together.
+_COLLECTED = 500
 #: How long a process is believed to be at it without a word, in seconds, and how often it says one.
 _LEASE = 600.0
 _BEAT = 10_000
@@ -57,6 +62,15 @@ _ORDER = (
 )
 
 
+#: Set by nobody: to wait for it is to rest.
+_NEVER = threading.Event()
+
+
+def give_way() -> None:
+    """Rest for a moment: whoever writes meanwhile goes first."""
+    _NEVER.wait(GIVING_WAY)
+
+
 @dataclass(frozen=True, slots=True)
 class Task:
     """Which project is looked through, for whom, and how."""
@@ -69,7 +83,7 @@ class Task:
     #: asked, or gates
     cause: str
     #: called between small pieces of work; it may raise to stop there
-    pace: Callable[[], None] = lambda: None
+    pace: Callable[[], None] = give_way
     #: where the caller works, if its files can be looked at
     workspace: Path | None = None
 
@@ -215,7 +229,7 @@ class _Look:
         waiting: set[tuple[str, str]] = set()
         for group in self._groups():
             waiting.update(policy.pairs_in([self.light[ref] for ref in group if ref in self.light]))
-            if len(waiting) >= _PAGE:
+            if len(waiting) >= _COLLECTED:
                 self._compare(sorted(waiting))
                 waiting = set()
         self._compare(sorted(waiting))
@@ -303,9 +317,11 @@ class _Look:
 
     def _known(self, ids: set[str]) -> dict[str, Memory]:
         missing = sorted(id for id in ids if id not in self._texts)
-        if missing:
+        for start in range(0, len(missing), _PAGE):
+            if start:
+                self.task.pace()
             with self.task.database.read() as tx:
-                self._texts.update(tidying.by_ids(tx, missing))
+                self._texts.update(tidying.by_ids(tx, missing[start : start + _PAGE]))
         found = {id: self._texts[id] for id in ids if id in self._texts}
         while len(self._texts) > _AT_HAND:
             self._texts.popitem(last=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 from minutebook.controller.consolidate import Task, consolidate
 from minutebook.engine.jobs import Desk, Ending, Kind
 from minutebook.ledger import consolidations, jobs, projects
@@ -17,8 +15,6 @@ from minutebook.policy.gates import all_open, gates_of
 
 #: Whose name the gates' consolidations bear.
 CONSOLIDATOR = Actor(id="consolidation", name="consolidation", role=Role.SCRIBE)
-#: After each piece of work so long a pause, in seconds: whoever writes meanwhile goes first.
-_PAUSE = 0.002
 #: Projects whose gates are looked at.
 _PROJECTS = 10_000
 
@@ -56,12 +52,6 @@ def _open(desk: Desk, tx: Tx, project: str) -> bool:
 
 def _consolidate(desk: Desk) -> Ending:
     """One consolidation, in small pieces with pauses between them."""
-    rest = threading.Event()
-
-    def pace() -> None:
-        desk.check()
-        rest.wait(_PAUSE)
-
     try:
         done = consolidate(
             Task(
@@ -71,7 +61,7 @@ def _consolidate(desk: Desk) -> Ending:
                 actor=CONSOLIDATOR,
                 origin=Origin.CONSOLIDATION,
                 cause="gates",
-                pace=pace,
+                pace=desk.pace,
             )
         )
     except MinutebookError as error:

@@ -28,7 +28,7 @@ from minutebook.policy.extraction.extract import Extraction, Finding, extract
 #: Who proposes what a person captured: not that person, who may want to accept it.
 EXTRACTOR = "extractor"
 #: Findings that share a transaction: few, so that nobody's write waits long behind them (measured: bench/engine.py).
-_AT_ONCE = 4
+_AT_ONCE = 2
 #: Texts of its own that a run is compared with, and from which share of the same words on a finding is one of them.
 _OWN = 500
 _SAME = 0.8
@@ -55,7 +55,7 @@ def _work(desk: Desk) -> Ending:
     task = task_of(desk)
     if task is None:
         return lambda _tx: "There was nothing to read."
-    extraction = extract("\n".join(task.lines), look=desk.check)
+    extraction = extract("\n".join(task.lines), look=desk.pace)
     begun = task.ingestion
     # The rules may have changed since it was begun: then from the start, and what is known already is passed over.
     done = begun.done if begun.total == len(extraction.findings) else 0
@@ -67,6 +67,8 @@ def _work(desk: Desk) -> Ending:
         batch = _Batch(desk, task, extraction.findings[done : done + _AT_ONCE], done, tally)
         tally = desk.part(batch.write)
         done += len(batch.findings)
+        if done < len(extraction.findings):
+            desk.pace()
     return lambda tx: _end(desk, tx, task, extraction, tally)
 
 

@@ -24,7 +24,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.model.jobs import Job
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.times import moment_of, seconds_before
-from minutebook.policy.backoff import pause
+from minutebook.policy.backoff import GIVING_WAY, pause
 
 T = TypeVar("T")
 #: What ends a job: writes what it brought, in the transaction that says it is done, and says it in a sentence.
@@ -103,6 +103,11 @@ class Desk:
             raise Lost
         if self._ending.is_set():
             raise Stopped
+
+    def pace(self) -> None:
+        """Stop here if it must, else give way for a moment: whoever writes meanwhile goes first."""
+        self.check()
+        self._ending.wait(GIVING_WAY)
 
     def part(self, work: Callable[[Tx], T]) -> T:
         """Commit a part of the work, if the job is still ours. It must be safe to begin again behind it."""

@@ -17,6 +17,8 @@ from minutebook.policy.extraction.worth import Phrase, Worth
 #: A turn of so few sentences is kept whole: a correction is understood by what stands beside it.
 _SHORT_TURN = 3
 _WHOLE = frozenset({Worth.CORRECTION, Worth.HINT, Worth.PREFERENCE})
+#: Lines, turns and sentences that are gone through between two looks up: about 2 ms.
+_STEPS = 96
 #: Sections of a document whose bullets are what the heading says.
 _SECTIONS = (
     (
@@ -72,23 +74,36 @@ class Extraction:
 def extract(text: str, *, look: Callable[[], None] = lambda: None) -> Extraction:
     """Everything worth proposing in a source, in its order, each thing once.
 
-    `look` is called now and then: a long one may be told to stop.
+    `look` is called every few milliseconds: a long one may be told to stop, and gives way to others.
     """
     if is_ours(text):
         return Extraction(Form.TEXT, 0, ())
-    form, turns = transcripts.read(text)
+    step = _steps(look)
+    form, turns = transcripts.read(text, step)
     kept: dict[tuple[Type, str], Finding] = {}
-    for number, turn in enumerate(turns):
-        if number % 64 == 0:
-            look()
+    for turn in turns:
+        step()
         if turn.speaker is Speaker.TOOL:
             continue
-        for finding in _findings(turn, talk=form is not Form.TEXT):
+        for finding in _findings(turn, step, talk=form is not Form.TEXT):
             kept.setdefault((finding.type, fold_claim(finding.content)), finding)
     return Extraction(form, len(turns), tuple(kept.values()))
 
 
-def _findings(turn: Turn, *, talk: bool = True) -> Iterator[Finding]:
+def _steps(look: Callable[[], None]) -> Callable[[], None]:
+    """What is called for each line, turn and sentence, and looks up at every so manieth."""
+    taken = 0
+
+    def step() -> None:
+        nonlocal taken
+        taken += 1
+        if taken % _STEPS == 0:
+            look()
+
+    return step
+
+
+def _findings(turn: Turn, step: Callable[[], None], *, talk: bool) -> Iterator[Finding]:
     """Blocks that were written to be kept, then sentences, of what stands outside of them.
 
     Nobody is put right in a document: there `this, not that` is how one writes, and `if so, do that` is a manual.
@@ -107,9 +122,13 @@ def _findings(turn: Turn, *, talk: bool = True) -> Iterator[Finding]:
             tags=block.tags,
             at=block.at or turn.at,
         )
-    said = list(sentences(rest))
+    said: list[Sentence] = []
+    for sentence in sentences(rest):
+        step()
+        said.append(sentence)
     spoken: set[str] = set()
     for sentence in said:
+        step()
         finding = _of_section(sentence) or _of_phrase(sentence, turn, said)
         if finding is not None and not talk and (finding.type is Type.FEEDBACK or finding.rule in _SPOKEN):
             continue

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from minutebook.policy.extraction.turns import Form, Speaker, Turn
@@ -76,16 +76,16 @@ _NO_NAME = frozenset(
 )  # fmt: skip
 
 
-def read(text: str) -> tuple[Form, list[Turn]]:
-    """How a source is written, and what was said in it."""
+def read(text: str, step: Callable[[], None] = lambda: None) -> tuple[Form, list[Turn]]:
+    """How a source is written, and what was said in it. `step` is called for each line of a log."""
     lines = text.split("\n")
     form = form_of(lines)
     if form is Form.CLAUDE_CODE:
-        return form, list(_claude(_objects(lines)))
+        return form, list(_claude(_objects(lines, step)))
     if form is Form.CODEX:
-        return form, list(_codex(list(_objects(lines))))
+        return form, list(_codex(list(_objects(lines, step))))
     if form is Form.MESSAGES:
-        return form, list(_messages(_array(text) or _objects(lines)))
+        return form, list(_messages(_array(text) or _objects(lines, step)))
     if form is Form.CHAT:
         return form, _exported(lines) or _chat(lines)
     return form, [Turn(Speaker.PERSON, text, 1, len(lines), in_lines=True)] if text.strip() else []
@@ -121,8 +121,11 @@ def form_of(lines: list[str]) -> Form:
     return Form.TEXT
 
 
-def _objects(lines: Iterable[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _objects(
+    lines: Iterable[str], step: Callable[[], None] = lambda: None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(lines, start=1):
+        step()
         if not line.lstrip().startswith("{") or len(line) > MOST_LINE:
             continue
         try:
