@@ -142,6 +142,16 @@ def test_the_terminal_reads_well(dreaming: Served) -> None:
     )
 
 
+def test_what_an_audit_says_can_be_done_is_a_command_that_is_understood(dreaming: Served) -> None:
+    hints = {check["hint"].split(",")[0] for check in dreaming.ok("audit")["checks"]}
+    assert len(hints) >= 8
+    for hint in hints:
+        words = hint.replace("SLUG", "nothing-of-that-name").replace("PATH#LINES", "README.md#1").split()
+        assert words[0] == "minutebook"
+        said = dreaming(*words[1:], "-o", "json")
+        assert said.code in (0, 3), f"{hint}: {said}"  # 3: there is nothing of that name
+
+
 def test_where_it_is_turned_off_everything_says_so_and_whoever_asks_is_served(awake: Served) -> None:
     status = awake.ok("consolidation", "status")
     assert (status["enabled"], status["next_look"]) == (False, None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from minutebook.call import LongCall
-from minutebook.controller.consolidate import Task, look_through
+from minutebook.controller.consolidate import Task, give_way, look_through
 from minutebook.ledger import auditing, consolidations, tidying
 from minutebook.ledger.database import Row
 from minutebook.model.audit import Audit, AuditLine, AuditPage
@@ -19,6 +19,8 @@ from minutebook.policy.screening import Family, Tier, screen
 #: Examples that a check names, and days that are long.
 _EXAMPLES = 3
 _LONG_WAIT = 7
+#: Memories that are looked through before others get their turn.
+_PAGE = 50
 
 
 @operation(Access.REVIEW)
@@ -120,11 +122,12 @@ def _secrets(call: LongCall) -> AuditLine:
     after: tuple[str, str] | None = ("", "")
     while after is not None:
         with call.database.read() as tx:
-            part = tidying.standing(tx, call.project.id, after, 500)
+            part = tidying.standing(tx, call.project.id, after, _PAGE)
         for memory, _ in part.memories:
             fields = {"title": memory.title, "content": memory.content, "rationale": memory.rationale or ""}
             if any(hit.tier is Tier.REFUSE and hit.family is Family.SECRET for hit in screen(fields)):
                 found.append(memory.slug)
+        give_way()
         after = part.after
     check = _Check(
         "secrets", "high", "hold what looks like a credential", "minutebook memories erase SLUG REASON"
@@ -143,11 +146,11 @@ def _counted(call: LongCall) -> list[AuditLine]:
             ): auditing.contested(tx, project, _EXAMPLES),
             _Check(
                 "dead references", "medium", "came from a source that is not here any more",
-                "minutebook memories verify SLUG",
+                "minutebook memories verify --ref SLUG",
             ): auditing.lost_sources(tx, project, _EXAMPLES),
             _Check(
                 "never used", "low", "were never shown to a run or found by a search",
-                "minutebook memories archive SLUG",
+                "minutebook memories archive SLUG REASON",
             ): auditing.never_shown(tx, project, _EXAMPLES),
             _Check(
                 "never verified", "low", "have no evidence, and nobody who decides let them in",
