@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -27,25 +28,32 @@ from tests.invariants import State, state_of, violations
 from tests.surfaces.services import Served, serving_processes, until
 
 
-def kill_again_and_again(launcher: Launcher, url: str, home: Path, kills: int) -> tuple[int, int]:
-    """How often it was killed, and how many talks were captured."""
+def kill_again_and_again(launcher: Launcher, url: str, home: Path, kills: int) -> tuple[int, int, int]:
+    """How often it was killed, at how many places, and how many talks were captured.
+
+    Every step of the way has its turn, in an order by lot, before any has its second one.
+    """
     acks = home / "acks"
     order: dict[str, Any] = {"url": url, "home": str(home), "acks": str(acks)}
     launcher.order("begin", **order)
     whole = launcher.order("capture", numbers=[0], until_done=True, **order)
     assert whole is not None
-    steps = len(whole["steps"])
-    lot, killed, number = random.Random(7), 0, 0
-    while killed < kills:
+    places = list(range(1, len(whole["steps"]) + 1))
+    random.Random(7).shuffle(places)
+    killed, number, at = 0, 0, set[int]()
+    for place in itertools.cycle(places):
+        if killed == kills:
+            break
         known = {int(line.split()[0]) for line in acknowledged(acks)}
         number += 1
         open_ones = [one for one in range(number) if one not in known]
-        died = launcher.order("capture", numbers=[*open_ones, number], kill_at=lot.randint(1, steps), **order)
-        killed += died is None
+        if launcher.order("capture", numbers=[*open_ones, number], kill_at=place, **order) is None:
+            killed += 1
+            at.add(place)
     known = {int(line.split()[0]) for line in acknowledged(acks)}
     rest = [one for one in range(number + 1) if one not in known]
     assert launcher.order("capture", numbers=rest, until_done=True, **order) is not None
-    return killed, number + 1
+    return killed, len(at), number + 1
 
 
 def check(state: State, talks: int) -> None:
@@ -65,10 +73,10 @@ def check(state: State, talks: int) -> None:
 
 def drive(launcher: Launcher, url: str, home: Path, kills: int) -> str:
     began = time.monotonic()
-    killed, talks = kill_again_and_again(launcher, url, home, kills)
+    killed, places, talks = kill_again_and_again(launcher, url, home, kills)
     with open_database(url, schema=SCHEMA, wait=20, clock=pipeline.now) as database:
         check(state_of(database), talks)
-    return f"{killed} kills, {talks} talks, {time.monotonic() - began:.0f} s"
+    return f"{killed} kills at {places} places, {talks} talks, {time.monotonic() - began:.0f} s"
 
 
 def test_every_source_is_read_once_on_sqlite(launcher: Launcher, tmp_path: Path) -> None:
