@@ -133,7 +133,7 @@ LEARNINGS = (
         "learning.label",
         Worth.LEARNING,
         LEAD
-        + r"(?:lessons? learned|key (?:insight|learning|takeaway)|takeaway|gotcha|what (?:i|we) learned|(?:note|heads-?up) (?:for|to) (?:the future|later|next time|future \w+)|learned today|learning)\s*[:—-]+ \S",
+        + r"(?:lessons? learned|learn(?:ed|t) the hard way|key (?:insight|learning|takeaway)|takeaway|gotcha|what (?:i|we) learned|(?:note|heads-?up) (?:for|to) (?:the future|later|next time|future \w+)|learned today|learning)\s*[:—-]+ \S",
         0.8,
         both=True,
         words=7,

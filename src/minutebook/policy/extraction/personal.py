@@ -110,7 +110,7 @@ PERSONAL = (
     phrase(
         "preference.cannot_stand",
         Worth.PREFERENCE,
-        r"\bi (?:can't stand|cannot stand|dislike|hate)\b(?=.*(?:\bkeep\b|\bdon't\b|\bplease\b|\bavoid\b))|^(?:please )?(?:don't|do not|no) .*\bi (?:can't stand|hate|dislike)\b",
+        r"\bi (?:can't stand|cannot stand|dislike|hate)\b(?=.*(?:\bkeep\b|\bdon't\b|\bplease\b|\bavoid\b|\bleave (?:it|them|those) out\b))|^(?:please )?(?:don't|do not|no) .*\bi (?:can't stand|hate|dislike)\b",
         0.75,
     ),
     phrase(
