@@ -77,7 +77,7 @@ $(VENV)/.installed-bench: $(VENV)/.installed-dev
 	@touch $@
 
 bench: $(VENV)/.installed-bench ## run one benchmark: make bench NAME=writes
-	@test -n "$(NAME)" || { echo "which one? make bench NAME=writes, NAME=startup or NAME=service"; exit 1; }
+	@test -n "$(NAME)" || { echo "which one? make bench NAME=writes, or startup, service, context, search, search_speed, files, engine, consolidation"; exit 1; }
 	@$(BIN)/python bench/$(NAME).py
 
 clean: ## remove what was made
