@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import minutebook.model
 import minutebook.surfaces
+from minutebook.model.captures import Stage
 from minutebook.model.context import Bundle, BundleDifference
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import Digest, ProposalLine, ProposalStatus, Rejection, Risk, Submission, Would
@@ -125,6 +126,15 @@ def test_how_sure_a_proposal_is_and_what_stands_beside_it_is_seen_on_a_common_te
     assert "STATUS" not in header
     merged = dataclasses.replace(line, status=ProposalStatus.MERGED)
     assert "STATUS" in printed((line, merged))[0].splitlines()[0]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_where_a_capture_stands_and_why_is_told_to_the_last_word(width: int) -> None:
+    why = (
+        "the model does not answer: connection refused; it is tried again at 10:15, and nothing of it is lost"
+    )
+    text, _ = printed((Stage("extracted", "waiting", "2026-11-16T13:05:42Z", why),), width=width)
+    assert [word for word in why.split() if word not in text.split()] == []
 
 
 def test_times_in_a_table_have_no_seconds_and_in_a_detail_they_do(say: Printed) -> None:

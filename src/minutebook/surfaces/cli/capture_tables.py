@@ -24,7 +24,7 @@ TABLES: dict[str, Table] = {
             Column("STAGE", "name", "name", most=14),
             Column("STATE", "state", "status"),
             Column("WHEN", "at", "time", drop=1),
-            Column("WHERE IT STANDS", "said", most=120),
+            Column("WHERE IT STANDS", "said", "name", most=120),
         )
     ),
     "Piece": Table(
@@ -33,9 +33,9 @@ TABLES: dict[str, Table] = {
             Column("TYPE", "type", most=14),
             Column("STATUS", "status", "status"),
             Column("LINES", "span", most=14),
-            Column("SURE", "confidence", "number", drop=1),
-            Column("ALIKE", "similar", "number", drop=2),
-            Column("AGAINST", "contradicts", "number", drop=2),
+            Column("SURE", "confidence", "number", drop=2),
+            Column("ALIKE", "similar", "number", drop=3),
+            Column("AGAINST", "contradicts", "number", drop=1),
         )
     ),
     "SourceLine": Table(
