@@ -12,6 +12,7 @@ import pytest
 from minutebook.ledger import events
 from minutebook.ledger.database import Tx
 from minutebook.operations import memories
+from minutebook.surfaces.http import snapshots as shared
 from minutebook.surfaces.http.snapshots import Snapshots
 from tests.conftest import Clock
 from tests.houses import House
@@ -75,10 +76,28 @@ def test_the_count_of_commits_grows_before_anybody_is_told(alone: House) -> None
     assert all(after > before for before, after in counts)
 
 
-def test_a_snapshot_is_let_go_after_a_moment(alone: House) -> None:
+def test_among_writes_no_snapshot_is_kept_so_that_the_log_can_be_emptied(alone: House) -> None:
+    async def run() -> None:
+        snapshots = Snapshots(alone.service.database)
+        for number in range(3):
+            assert _now(snapshots) is _now(snapshots)
+            alone.mother(memories.write, type="learning", content=f"Number {number}.")
+            await asyncio.sleep(0)
+            assert alone.service.database.pulse().readers_out == 0
+
+    try:
+        asyncio.run(run())
+    finally:
+        alone.close()
+
+
+def test_a_snapshot_is_let_go_after_a_moment(alone: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared, "_STORM", 0.0)
+
     async def run() -> None:
         snapshots = Snapshots(alone.service.database)
         _now(snapshots)
+        await asyncio.sleep(0)
         assert alone.service.database.pulse().readers_out == 1
         async with asyncio.timeout(10):
             while alone.service.database.pulse().readers_out:

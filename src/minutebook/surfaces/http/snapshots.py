@@ -15,6 +15,8 @@ from minutebook.surfaces.http.lately import Who
 
 #: Seconds that a snapshot is kept at most: an open one keeps SQLite from emptying its log.
 _KEPT = 0.02
+#: Seconds after a commit for which the next one is near: no snapshot is kept then, or the log would only grow.
+_STORM = 0.1
 
 
 class Snapshots:
@@ -25,9 +27,11 @@ class Snapshots:
         self._open: AbstractContextManager[Tx] | None = None
         self._tx: Tx | None = None
         self._commits = -1
+        #: when another count of commits was seen last, by the loop's clock
+        self._changed = float("-inf")
         #: who proved to be asking, as this snapshot has it
         self.askers: dict[Who, Asker] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.Handle | None = None
 
     def now(self) -> Tx | None:
         """A snapshot for work that does not await; None where it would have to be waited for.
@@ -43,8 +47,14 @@ class Snapshots:
         if snapshot is None:
             return None
         self._tx = snapshot.__enter__()
+        loop = asyncio.get_running_loop()
+        if commits != self._commits:
+            self._changed = loop.time()
         self._open, self._commits = snapshot, commits
-        self._timer = asyncio.get_running_loop().call_later(_KEPT, self.end)
+        if loop.time() - self._changed < _STORM:
+            self._timer = loop.call_soon(self.end)  # shared by the requests of this moment alone
+        else:
+            self._timer = loop.call_later(_KEPT, self.end)
         return self._tx
 
     def end(self) -> None:
