@@ -105,11 +105,32 @@ def test_an_entry_knows_which_one_it_replaces_wherever_that_stands(tmp_path: Pat
     assert (proposed.accepted, proposed.withheld) == (False, "")
 
 
+def test_a_record_says_in_its_status_what_it_replaces_and_what_came_after(tmp_path: Path) -> None:
+    body = "# {0}. {1}\n\nDate: 2025-09-01\n\n## Status\n\nAccepted\n\n{2}\n\n## Decision\n\nSo be it: {1}.\n"
+    write(
+        tmp_path,
+        {
+            "adr/0001-rest.md": body.format(1, "Plain REST", "Amended by nobody"),
+            "adr/0002-rpc.md": body.format(2, "Remote calls", "Supersedes [1. Plain REST](0001-rest.md)"),
+            "adr/0003-soap.md": body.format(3, "SOAP", "Superseded by [9. Not here](0009-not-here.md)"),
+        },
+    )
+    found = look(tmp_path)
+    rest, rpc, soap = (piece(found, title) for title in ("Plain REST", "Remote calls", "SOAP"))
+    assert (rpc.replaces, rest.outlived) == (("adr/0001-rest.md", 1), True)
+    assert (soap.accepted, soap.withheld) == (False, "it says that it does not hold any more")
+
+
 def test_two_records_that_replace_each_other_are_not_believed(tmp_path: Path) -> None:
     body = "# {0}. Record {0}\n\nDate: 2025-01-01\n\n## Status\n\nSuperseded by ADR-{1}\n\n## Decision\n\nNumber {0}.\n"
     write(tmp_path, {"adr/0001-a.md": body.format(1, 2), "adr/0002-b.md": body.format(2, 1)})
     found = look(tmp_path)
     assert [one.replaces for sheet in found.sheets for one in sheet.pieces] == [None, None]
+
+
+def test_what_programs_keep_beside_notes_is_kept_and_holds_no_entry(tmp_path: Path) -> None:
+    found = look(write(tmp_path, {".agh/memory/_system/dreaming/run.md": "# Run\n\nAlways dream.\n"}))
+    assert [(sheet.dialect, sheet.pieces) for sheet in found.sheets] == [("raw", ())]
 
 
 def test_lines_with_a_credential_are_blanked_and_their_entry_is_withheld(tmp_path: Path) -> None:

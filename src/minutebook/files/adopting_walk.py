@@ -157,7 +157,7 @@ class Walk:
         team = _team_of(path)
         if team is Form.AGH:
             inside = re.search(r"(?:^|/)memory/.+\.md$", path) is not None
-            return Candidate(path, team) if inside else None
+            return Candidate(path, team, parsed=not _is_of_programs(path)) if inside else None
         if team is not None:
             held = _HELD.search(path) is not None
             return Candidate(path, team, parsed=held)
@@ -188,7 +188,8 @@ def _as_form(path: str, form: Form) -> Candidate:
     if form in (Form.SQUAD, Form.AI_TEAM):
         return Candidate(path, form, parsed=_HELD.search(path) is not None)
     if form is Form.AGH:
-        return Candidate(path, form, None if path.endswith("MEMORY.md") else Dialect.NOTE)
+        dialect = None if path.endswith("MEMORY.md") else Dialect.NOTE
+        return Candidate(path, form, dialect, parsed=not _is_of_programs(path))
     if form is Form.ADR:
         return Candidate(path, form, Dialect.ADR)
     if form is Form.BASIC_MEMORY:
@@ -196,6 +197,11 @@ def _as_form(path: str, form: Form) -> Candidate:
     if form is Form.KNOWLEDGE_GRAPH:
         return Candidate(path, form, Dialect.KNOWLEDGE_GRAPH)
     return Candidate(path, Form.INSTRUCTIONS, Dialect.INSTRUCTIONS)
+
+
+def _is_of_programs(path: str) -> bool:
+    """Whether it is what AGH's programs keep beside the notes: kept, and nobody's note."""
+    return "/_system" in f"/{path}"
 
 
 def _team_of(path: str) -> Form | None:
