@@ -45,6 +45,11 @@ def test_a_title_alone_makes_a_proposal_in_the_drop_box() -> None:
         ("\n\njust words\n", 3, "no heading"),
         ("---\nagent: x\n\nno end\n", 1, "does not end"),
         ("---\nagent: x\ntype: process\ntitle: t\n---\n\n", 5, "nothing below"),
+        (
+            "---\nagent: x\ntitle: t\nAgent: coordinator\ntype: process\n---\n\nBody.\n",
+            4,
+            "`agent` comes twice",
+        ),
     ],
 )
 def test_a_file_that_is_no_proposal_is_listed_with_line_and_reason(text: str, line: int, said: str) -> None:

@@ -20,6 +20,8 @@ from minutebook.model.text import fold_name, one_line, slug_segment
 
 #: Where the reasons begin in a file with front matter. A body that holds these words has them escaped.
 RATIONALE = "**Rationale:**"
+#: What must be said once: whoever reads the file and whoever decides about it must see the same.
+_ONCE = ("agent", "author", "slug", "type", "title")
 
 
 def parse_drop_box(document: Document, path: str, *, team: Collection[str] = ()) -> Parsed:
@@ -77,6 +79,10 @@ def _by_name(stem: str, team: Collection[str]) -> tuple[str, ...]:
 
 
 def _with_matter(document: Document, matter: ForeignMatter, stem: str) -> Parsed:
+    twice = [(line, key) for key, line in matter.repeated.items() if key in _ONCE]
+    if twice:
+        line, key = min(twice)
+        return _unread(document, line, f"The key `{key}` comes twice.")
     doubts = [
         Doubt(1, f"The front matter has no {key}.")
         for key in ("agent", "type", "title")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _KEY = re.compile(r"([A-Za-z][\w .-]{0,60}?)\s*:(?:\s+(.*))?$", re.ASCII)
 _FENCES = ("---", "...")
@@ -24,6 +24,8 @@ class ForeignMatter:
     last: int
     #: keys whose value was written as a list
     lists: frozenset[str] = frozenset()
+    #: keys that came a second time, and the line where they did; their first value stands
+    repeated: dict[str, int] = field(default_factory=dict)
 
     def one(self, *keys: str) -> str | None:
         """The first value of the first of the keys that has one."""
@@ -50,11 +52,12 @@ def read_foreign(lines: list[str]) -> ForeignMatter | None:
         return None
     values: dict[str, list[str]] = {}
     lists: set[str] = set()
+    repeated: dict[str, int] = {}
     parent = key = ""
     for number, line in enumerate(lines[1:MOST_LINES], start=2):
         if line.rstrip() in _FENCES:
             found = {name: tuple(parts) for name, parts in values.items()}
-            return ForeignMatter(found, number, frozenset(lists))
+            return ForeignMatter(found, number, frozenset(lists), repeated)
         text = line.strip()
         if not text or text.startswith("#"):
             continue
@@ -73,7 +76,9 @@ def read_foreign(lines: list[str]) -> ForeignMatter | None:
             parent = name
         key = name
         # The first one stands: a later line must not put other words in its place.
-        if key not in values:
+        if key in values:
+            repeated.setdefault(key, number)
+        else:
             values[key] = _values(match[2] or "")
             if (match[2] or "").startswith("["):
                 lists.add(key)
