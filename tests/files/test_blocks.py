@@ -88,6 +88,16 @@ def test_existing_files_get_our_lines_only_with_a_word(tmp_path: Path) -> None:
     assert not (tmp_path / ".gitattributes").exists()
 
 
+def test_a_file_whose_marks_are_no_pair_keeps_nobody_from_the_others(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_bytes(b"See <!-- x -->.\n<!-- minutebook:begin -->\n")
+    with Root(tmp_path) as root:
+        advice.settle(root, advice.GIT_FILES, word=True, make=True, new_id=IDS.new)
+        assert advice.with_blocks(root, [*advice.AGENT_FILES, ".gitignore"]) == [".gitignore"]
+        with pytest.raises(MinutebookError, match=r"AGENTS.md, line 2"):
+            advice.remove(root, ["AGENTS.md", *advice.GIT_FILES], new_id=IDS.new)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["AGENTS.md"]
+
+
 def test_a_block_of_an_older_version_is_renewed_and_an_edited_one_is_left(
     house: House, tmp_path: Path
 ) -> None:

@@ -90,11 +90,19 @@ def _settle(root: Root, path: str, *, word: bool, make: bool, new_id: Callable[[
 
 
 def remove(root: Root, paths: Sequence[str], *, new_id: Callable[[], str]) -> tuple[Advised, ...]:
-    """Take our lines out again; a file in which nothing else stands goes with them."""
-    done = []
+    """Take our lines out again; a file in which nothing else stands goes with them.
+
+    One in which they cannot be told from the rest is left, and said once the others are done.
+    """
+    done: list[Advised] = []
+    failed: MinutebookError | None = None
     for path in paths:
         found = root.read(path)
-        if found is None or blocks.find(found.data, marks_for(path), path) is None:
+        try:
+            if found is None or blocks.find(found.data, marks_for(path), path) is None:
+                continue
+        except MinutebookError as error:
+            failed = failed or error
             continue
         rest = blocks.take(found.data, marks_for(path), path)
         if rest.strip():
@@ -102,6 +110,8 @@ def remove(root: Root, paths: Sequence[str], *, new_id: Callable[[], str]) -> tu
         else:
             safe_writing.delete(root, path, was=found.sha256, new_id=new_id)
         done.append(Advised(path, "removed"))
+    if failed is not None:
+        raise failed
     return tuple(done)
 
 
@@ -111,8 +121,9 @@ def with_blocks(root: Root, paths: Sequence[str]) -> list[str]:
     for path in paths:
         try:
             read = root.read(path)
+            has = read is not None and blocks.find(read.data, marks_for(path), path) is not None
         except MinutebookError:
-            continue  # nothing of ours can be kept current in what cannot be read
-        if read is not None and blocks.find(read.data, marks_for(path), path) is not None:
+            continue  # nothing of ours can be kept current in what cannot be read; `files status` lists it
+        if has:
             found.append(path)
     return found
