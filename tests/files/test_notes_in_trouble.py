@@ -136,6 +136,10 @@ def test_a_vanished_folder_retires_nothing_and_comes_back_when_somebody_says_so(
     desk.settle()
     assert {desk.lines()[path].state for path in (ONE, TWO)} == {FileState.WAITING}
     assert len(standing(house)) == 2
+    # Not even the list: a file that git does not know here keeps it from going back to where it does.
+    house.mother(memories.edit, ref="one", content="It is the first.")
+    desk.settle()
+    assert not (desk.root / MEMORY).exists()
     desk.settle(Wish(bring_back=True))
     assert desk.names() == ["MEMORY.md", "learning_one.md", "learning_two.md"]
     assert desk.lines() == {}
@@ -166,13 +170,17 @@ def test_a_workspace_that_is_gone_harms_nothing(house: House, desk: Desk, clock:
 
 
 def test_a_workspace_that_is_cloned_anew_at_its_path_is_given_its_notes(house: House, desk: Desk) -> None:
-    kept = desk.read(ONE)
+    kept, index = desk.read(ONE), f"{MEMORY}/MEMORY.md"
+    listed = desk.read(index)
     shutil.rmtree(desk.root)
     clone = Desk(house, desk.root)
     clone.write(ONE, kept)
+    clone.write(index, listed)
     done = clone.settle()
     assert (done[ONE].done, done[TWO].done) == ("read", "written")
     assert clone.lines() == {}
+    clone.write(index, f"{listed}- mine\n")
+    assert clone.lines()[index].state is FileState.EDITED
     assert len(standing(house)) == 2
 
 

@@ -167,10 +167,16 @@ class Writing:
             standing = None if found is None else found.sha256
             known = standing is not None and manifest.knows(tx, place.project, path, standing)
             seq = tx.settled
+        if data is not None and found is None and not self._has_notes(folder):
+            return  # git took the notes away with their list: it alone would keep git from bringing them back
         wanted = "" if data is None else sha256_of(data)
         what, new_id = act(standing, wanted, known=known), self._desk.means.world.ids.new
-        if data is not None and what is Act.WRITE:
-            put = self._row(path, FileKind.INDEX, wanted, seq)
+        put = self._row(path, FileKind.INDEX, wanted, seq)
+        if what is Act.NOTHING and data is not None and row is None:
+            database.write(
+                place.project, lambda tx: manifest.put(tx, put)
+            )  # ours, and forgotten with its directory
+        elif data is not None and what is Act.WRITE:
             database.write(place.project, lambda tx: manifest.put(tx, put))
             safe_writing.write(self._root, path, data, was=standing, new_id=new_id)
             self.done.append(FileDone(path=path, kind=FileKind.INDEX, done="written"))
@@ -179,6 +185,9 @@ class Writing:
             self.done.append(FileDone(path=path, kind=FileKind.INDEX, done="removed"))
         if data is None and row is not None:
             database.write(place.project, lambda tx: manifest.drop(tx, place.host, place.root, path))
+
+    def _has_notes(self, folder: Folder) -> bool:
+        return any(is_note(named.name) for named in self._root.names(folder.path) or ())
 
 
 def _note_all(tx: Tx, stands: Iterable[Reading]) -> None:
