@@ -27,7 +27,7 @@ class BlockPart:
     def __init__(self, once: frozenset[str] = _ONCE) -> None:
         self._once = once
 
-    def look(self, means: Means, place: Place) -> Sequence[FileLine]:
+    def look(self, means: Means, place: Place, *, settled: bool = False) -> Sequence[FileLine]:
         root, _ = enter(place)
         with root:
             return list(self._lines(root))

@@ -47,15 +47,15 @@ class Desk:
 
     # --- what operations ask for ---
 
-    def status(self, call: LongCall, *, every: bool = False) -> FilesStatus:
+    def status(self, call: LongCall, *, every: bool = False, settled: bool = False) -> FilesStatus:
         means = Means(call.database, call.world)
-        found = tuple(self._look(means, place, every) for place in self._places(call))
+        found = tuple(self._look(means, place, every, settled) for place in self._places(call))
         return FilesStatus(_sentence(found, _unknown(call, found)), found)
 
     def sync(self, call: LongCall, wish: Wish) -> Synced:
         means = Means(call.database, call.world)
         done = tuple(self._settle(means, place, wish) for place in self._places(call))
-        return Synced(_told(done), done, self.status(call))
+        return Synced(_told(done), done, self.status(call, settled=True))
 
     def replace(self, call: LongCall, paths: Sequence[str]) -> Synced:
         here = _places_meant(call, self._places(call))
@@ -107,7 +107,7 @@ class Desk:
             return self._parts
         return [part for part in self.others if isinstance(part, NotesPart)]
 
-    def _look(self, means: Means, place: Place, every: bool) -> WorkspaceFiles:
+    def _look(self, means: Means, place: Place, every: bool, settled: bool) -> WorkspaceFiles:
         try:
             root, binding = enter(place)
         except MinutebookError as error:
@@ -117,7 +117,7 @@ class Desk:
         faults: list[str] = []
         for part in self._parts_of(place):
             try:
-                lines += part.look(means, place)
+                lines += part.look(means, place, settled=settled)
             except MinutebookError as error:
                 faults.append(error.message)
         with means.database.read() as tx:
@@ -129,7 +129,7 @@ class Desk:
             state="in trouble" if faults else "on" if binding.mirror else "off",
             why="; ".join(dict.fromkeys(faults + why)),
             events_behind=behind,
-            counts=dict(sorted(Counter(line.state.value for line in lines).items())),
+            counts={state.value: n for state, n in sorted(Counter(line.state for line in lines).items())},
             files=tuple(sorted(shown, key=lambda line: (line.path, line.line or 0))),
         )
 

@@ -82,7 +82,7 @@ class DropBoxPart:
                     return []
                 return _Pass(means, place, root, self._hands, forced, rest).run()
 
-    def look(self, means: Means, place: Place) -> Sequence[FileLine]:
+    def look(self, means: Means, place: Place, *, settled: bool = False) -> Sequence[FileLine]:
         root, binding = enter(place)
         with root:
             if not binding.mirror:
@@ -107,7 +107,7 @@ class _Pass:
         with self._means.database.read() as tx:
             known = readings.of_root(tx, self._place.host, self._place.root, FileKind.LETTER)
             rows = manifest.of_root(tx, self._place.host, self._place.root, (FileKind.INBOX,))
-            team = notes.agents(tx, self._place.project)
+            team = notes.agents(tx, self._place.project) if named else []
         ours = {row.path: row for row in rows}
         for path, one in named.items():
             try:

@@ -51,7 +51,7 @@ class MirrorPart:
         #: why a file could not be written when that was last tried, by root and path
         self._failures: dict[tuple[str, str], str] = {}
 
-    def look(self, means: Means, place: Place) -> Sequence[FileLine]:
+    def look(self, means: Means, place: Place, *, settled: bool = False) -> Sequence[FileLine]:
         root, binding = enter(place)
         with root:
             if not binding.mirror:

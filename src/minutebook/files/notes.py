@@ -28,6 +28,7 @@ from minutebook.files.note_folders import (
 from minutebook.files.note_index import index_path
 from minutebook.files.note_pass import Listing, Pass, Tree, is_listed
 from minutebook.files.note_rendering import INDEX
+from minutebook.files.note_rest import MOST_AGENTS, Rests, moment_at
 from minutebook.files.note_taking import Desk
 from minutebook.files.note_writing import MOST_NOTES, facts_text
 from minutebook.files.place import Means, Place, enter
@@ -42,8 +43,6 @@ from minutebook.model.scopes import GLOBAL, Scope
 FOLLOWER = "notes"
 #: Beyond so many changes at once everything is looked through.
 _MOST_CHANGES = 1_000
-#: Agents of one project whose folders are looked into.
-_MOST_AGENTS = 1_000
 
 
 class NotesPart:
@@ -55,6 +54,7 @@ class NotesPart:
         self._guard = threading.Lock()
         #: the list of a folder as it was last seen to: up to where in the log, and which file it was
         self._listed: dict[tuple[Place, str], tuple[int, Facts | None]] = {}
+        self._rests = Rests()
 
     def settle(self, means: Means, place: Place, wish: Wish) -> Sequence[FileDone]:
         return self.run(means, place, wish)
@@ -75,6 +75,12 @@ class NotesPart:
         with self._lock_of(place), _opened(place) as root:
             if root is None:
                 return []
+            usual = files and not forced and not (wish.confirm_deletions or wish.bring_back)
+            before = moment_at(means, root, place) if usual else None
+            if self._rests.holds(means, place, before) is not None:
+                return []
+            if files:
+                self._rests.forget(place)
             work, position, seq = self._prepared(means, place, root, wish, forced, files=files)
             if work is None:
                 return []
@@ -94,12 +100,18 @@ class NotesPart:
             work.writing.write()
             self._list_anew(means, place, root, work, seq, files=files)
             self._remember(means, place, root, work, position, seq, files=files)
+            if before is not None:
+                self._rests.note(place, before, work)
             return work.done
 
-    def look(self, means: Means, place: Place) -> Sequence[FileLine]:
+    def look(self, means: Means, place: Place, *, settled: bool = False) -> Sequence[FileLine]:
         with _opened(place) as root:
             if root is None:
                 return ()
+            now = None if settled else moment_at(means, root, place)
+            rest = self._rests.of(place) if settled else self._rests.holds(means, place, now)
+            if rest is not None and rest.lines is not None:
+                return rest.lines
             work, _, _ = self._prepared(means, place, root, Wish(), frozenset(), files=True, whole=True)
             assert work is not None
             work.listings, faults = _listed(means, place, root, work)
@@ -117,7 +129,10 @@ class NotesPart:
                 for name in listing.names or ()
                 if not is_text(name)
             ]
-            return [*lines, *_without_notes(work), *_index_lines(means, place, root)]
+            told = (*lines, *_without_notes(work), *_index_lines(means, place, root))
+            if rest is not None:
+                self._rests.tell(place, rest, told)
+            return told
 
     # --- inside ---
 
@@ -239,7 +254,7 @@ def _listed(
             folders[folder.path] = folder
     try:
         for named in (
-            () if not work.looked else root.names(agents_path(place.project), most=_MOST_AGENTS) or ()
+            () if not work.looked else root.names(agents_path(place.project), most=MOST_AGENTS) or ()
         ):
             path = f"{agents_path(place.project)}/{named.name}/{FOLDER}"
             if named.sort is Sort.FOLDER and path not in folders and root.look(path) is not None:
@@ -372,11 +387,15 @@ def _index_lines(means: Means, place: Place, root: Root) -> list[FileLine]:
             lines.append(FileLine(row.path, FileKind.INDEX, FileState.UNREADABLE, error.message))
             continue
         if found is None:
-            state, why = FileState.LATE, "it is not there"
+            state, why, advice = (
+                FileState.LATE,
+                "it is not there",
+                "it comes back with the notes of its folder",
+            )
         elif found.sha256 == row.digest:
-            state, why = FileState.IN_STEP, ""
+            state, why, advice = FileState.IN_STEP, "", ""
         else:
             state, why = FileState.EDITED, f"{INDEX} is generated; what was changed in it is left alone"
-        advice = "" if state is FileState.IN_STEP else "remove it, and it is written anew"
+            advice = "remove it, and it is written anew"
         lines.append(FileLine(row.path, FileKind.INDEX, state, why, advice))
     return lines

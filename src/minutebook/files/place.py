@@ -45,8 +45,8 @@ class Means:
 class Part(Protocol):
     """One sort of files of a workspace: the mirror, the drop-box, the notes."""
 
-    def look(self, means: Means, place: Place) -> Sequence[FileLine]:
-        """How its files stand, in step or not. Changes nothing."""
+    def look(self, means: Means, place: Place, *, settled: bool = False) -> Sequence[FileLine]:
+        """How its files stand, in step or not. Changes nothing. `settled`: they were all looked at just now."""
         ...
 
     def settle(self, means: Means, place: Place, wish: Wish) -> Sequence[FileDone]:

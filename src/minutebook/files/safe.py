@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -161,6 +162,12 @@ class Root:
             found = None if handle is None else _names_in(handle, folder, most)
         return self._or_absent(found)
 
+    def imprint(self, folder: str, *, most: int = MOST_NAMES) -> str | None:
+        """A hash of which files a folder holds: while it is the same, none of them changed. None without a folder."""
+        with self.folder_of(f"{folder}/x" if folder else "x") as (handle, _):
+            found = None if handle is None else _imprint_of(handle, folder, most)
+        return self._or_absent(found)
+
     @contextlib.contextmanager
     def folder_of(self, path: str, *, make: bool = False) -> Iterator[tuple[int | None, str]]:
         """The handle of the folder in which a path lies (None where it is absent), and the last component."""
@@ -294,6 +301,25 @@ def _names_in(handle: int, folder: str, most: int) -> tuple[Named, ...]:
                 continue  # it left between the two looks
             found.append(Named(entry.name, _sort_of(facts), facts_of(facts)))
     return tuple(sorted(found, key=lambda named: named.name))
+
+
+def _imprint_of(handle: int, folder: str, most: int) -> str:
+    names = os.listdir(handle)
+    if len(names) > most:
+        raise MinutebookError(
+            "too_many", f"{visible(folder) or 'The folder'} holds over {most} names.", limit=most
+        )
+    seen = hashlib.sha256()
+    for name in sorted(names):
+        try:
+            at = os.stat(name, dir_fd=handle, follow_symlinks=False)
+        except FileNotFoundError:
+            continue  # it left between the two looks
+        seen.update(
+            b"%s\0%d %d %d %d %d %d\0"
+            % (os.fsencode(name), at.st_mode, at.st_nlink, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns)
+        )
+    return seen.hexdigest()
 
 
 def _sort_of(found: os.stat_result) -> Sort:

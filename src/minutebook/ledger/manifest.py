@@ -37,15 +37,15 @@ def get(tx: Tx, host: str, root: str, path: str) -> WrittenFile | None:
 def of_root(tx: Tx, host: str, root: str, kinds: Sequence[FileKind] = tuple(FileKind)) -> list[WrittenFile]:
     """Every file of these kinds that we wrote in a workspace, by path."""
     names = {f"k{index}": kind.value for index, kind in enumerate(kinds)}
+    # Sorted here: SQLite, asked for an order by path, reads every file of the workspace by path.
     rows = tx.all(
         f"""SELECT * FROM written_files
-             WHERE host = :host AND root = :root AND kind IN ({", ".join(":" + name for name in names)})
-             ORDER BY path""",
+             WHERE host = :host AND root = :root AND kind IN ({", ".join(":" + name for name in names)})""",
         host=host,
         root=root,
         **names,
     )
-    return [_file(row) for row in rows]
+    return sorted((_file(row) for row in rows), key=lambda file: file.path)
 
 
 def of_refs(tx: Tx, host: str, root: str, refs: Sequence[str]) -> list[WrittenFile]:
@@ -63,6 +63,17 @@ def of_refs(tx: Tx, host: str, root: str, refs: Sequence[str]) -> list[WrittenFi
         )
         found += [_file(row) for row in rows]
     return found
+
+
+def mark(tx: Tx, host: str, root: str) -> tuple[int, str]:
+    """How many files we wrote in a workspace, and when the last was noted: another mark where one was since."""
+    row = tx.one(
+        "SELECT count(*) AS n, max(at) AS at FROM written_files WHERE host = :host AND root = :root",
+        host=host,
+        root=root,
+    )
+    assert row is not None
+    return row["n"], row["at"] or ""
 
 
 def put(tx: Tx, file: WrittenFile) -> None:

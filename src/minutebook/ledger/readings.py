@@ -53,13 +53,14 @@ def get(tx: Tx, host: str, root: str, path: str) -> Reading | None:
 
 def of_root(tx: Tx, host: str, root: str, kind: FileKind) -> dict[str, Reading]:
     """Every note, or every letter, that was read in a workspace, by path."""
+    # Sorted here: SQLite, asked for an order by path, reads every file of the workspace by path.
     rows = tx.all(
-        "SELECT * FROM read_files WHERE host = :host AND root = :root AND kind = :kind ORDER BY path",
+        "SELECT * FROM read_files WHERE host = :host AND root = :root AND kind = :kind",
         host=host,
         root=root,
         kind=kind.value,
     )
-    return {row["path"]: _reading(row) for row in rows}
+    return {row["path"]: _reading(row) for row in sorted(rows, key=lambda row: row["path"])}
 
 
 def unsettled(tx: Tx, host: str, root: str) -> dict[str, Reading]:
@@ -71,6 +72,17 @@ def unsettled(tx: Tx, host: str, root: str) -> dict[str, Reading]:
         root=root,
     )
     return {row["path"]: _reading(row) for row in rows}
+
+
+def mark(tx: Tx, host: str, root: str) -> tuple[int, str]:
+    """How many files of a workspace were read, and when the last was: another mark where one was since."""
+    row = tx.one(
+        "SELECT count(*) AS n, max(at) AS at FROM read_files WHERE host = :host AND root = :root",
+        host=host,
+        root=root,
+    )
+    assert row is not None
+    return row["n"], row["at"] or ""
 
 
 def put(tx: Tx, reading: Reading) -> None:
