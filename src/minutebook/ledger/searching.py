@@ -25,6 +25,8 @@ from minutebook.policy.spelling import closest, comparable
 COMMON = 3_000
 #: Rows that are read at once, and in all, until enough of them fit.
 _AT_ONCE, _AT_MOST = 160, 2_400
+#: The lists of one statement are as long as a multiple of this.
+_STEP = 40
 #: Candidates of one list.
 ENOUGH = 100
 #: Words of a query that nothing holds and for which others are tried; and how many for each.
@@ -196,7 +198,7 @@ def _respelled(tx: Tx, query: Query, held: Mapping[str, int]) -> dict[str, list[
 # --- rows -------------------------------------------------------------------------------------------------------
 
 _MEMORY = """m.id, m.project_id, m.scope, m.tier, m.agent, m.repo_id, m.session_id, m.type, m.slug, m.title, m.status,
-    m.importance, m.confidence, m.author, m.updated_at, m.observed_at, m.verified_at"""
+    m.importance, m.confidence, m.author, m.updated_at, m.observed_at"""
 
 
 _WORDS = ", {m}.content, {m}.rationale"
@@ -211,7 +213,7 @@ def memories_at(tx: Tx, docs: Sequence[int], sight: Sight) -> Iterator[Row]:
     fits = sight.fits(params)
     enough = 0
     for start in range(0, min(len(docs), _AT_MOST), _AT_ONCE):
-        names = {f"d{index}": doc for index, doc in enumerate(docs[start : start + _AT_ONCE])}
+        names = _named(docs[start : start + _AT_ONCE])
         # A cross join, so that SQLite goes from the few places to their rows, and not from all rows of the project.
         for row in tx.all(
             f"""SELECT t.terms, {_selected(sight, fits)}
@@ -233,7 +235,7 @@ def memories_of(tx: Tx, ids: Collection[str], sight: Sight, *, terms: bool) -> l
     fits = sight.fits(params)
     listed, found = list(ids), list[Row]()
     for start in range(0, len(listed), _AT_ONCE):
-        names = {f"d{index}": id for index, id in enumerate(listed[start : start + _AT_ONCE])}
+        names = _named(listed[start : start + _AT_ONCE])
         found += tx.all(
             f"""SELECT {"t.terms, " if terms else ""}{_selected(sight, fits)}
                   FROM memories m LEFT JOIN signals s ON s.ref = m.id
@@ -286,6 +288,12 @@ def elsewhere(tx: Tx, query: Query, sight: Sight) -> list[Row]:
     rows = memories_at(tx, docs[:_AT_ONCE], far)
     near = (sight.reader.project, GLOBAL, *sight.reach.called)
     return [row for row in rows if row["project_id"] not in near]
+
+
+def _named(some: Sequence[Any]) -> dict[str, Any]:
+    """Names for these, the last one several times: so there are few lengths of the list, and each is parsed once."""
+    names = [*some, *([some[-1]] * (-len(some) % _STEP))]
+    return {f"d{index}": one for index, one in enumerate(names)}
 
 
 def _listed(names: Mapping[str, Any]) -> str:

@@ -238,7 +238,8 @@ def _passing(
             if ref not in asked:
                 fresh.setdefault(ref, float(values[slot]))
         asked |= fresh
-        for some in _pieces(list(fresh), _first_of(limit)):
+        # Nearly all of them pass: as many as are wanted are asked about first, and then some more.
+        for some in _pieces(list(fresh), limit):
             passed = set(allowed(some))
             found += [(fresh[ref], ref) for ref in some if ref in passed]
             if len(found) >= limit:

@@ -255,7 +255,6 @@ def _row_of(ask: Ask, memory: Memory) -> Row:
         "author": memory.author,
         "updated_at": memory.updated_at,
         "observed_at": memory.observed_at,
-        "verified_at": memory.verified_at,
         "content": memory.content,
         "rationale": memory.rationale,
         "summary": memory.summary,
@@ -303,22 +302,23 @@ def _by_meaning(call: Call, ask: Ask, found: Gathered) -> bool:
 
 def _facts(call: Call, ask: Ask, found: Gathered) -> dict[str, Facts]:
     now = moment_of(call.now)
-    depths: dict[tuple[str, str, str], float] = {}
+    reader = ask.sight.reader
+    depths: dict[tuple[str, str, str, str], float] = {}
     facts = {}
     for ref, one in found.candidates.items():
         row = one.row
         if one.kind == "memory":
-            place = (row["scope"], row["tier"], row["agent"])
-            if place not in depths:
-                depths[place] = min(ask.sight.reader.depth(scope_of(row)) / _DEEPEST, 1.0)
-            # What is of another project is farther away than what is everyone's.
-            near = row["project_id"] in (ask.sight.reader.project, GLOBAL)
-            depth, then = depths[place] if near else 0.0, row["observed_at"] or row["updated_at"]
+            place = (row["project_id"], row["scope"], row["tier"], row["agent"])
+            depth = depths.get(place, -1.0)
+            if depth < 0:
+                # What is of another project is farther away than what is everyone's.
+                near = row["project_id"] in (reader.project, GLOBAL)
+                depth = depths[place] = min(reader.depth(scope_of(row)) / _DEEPEST, 1.0) if near else 0.0
+            then, recalls = row["observed_at"] or row["updated_at"], row.get("recalls")
         else:
-            depth, then = Scope.of_project(ask.sight.reader.project).depth / _DEEPEST, row["updated_at"]
-        age, recalls = days_before(now, then), row.get("recalls")
+            depth, then, recalls = Scope.of_project(reader.project).depth / _DEEPEST, row["updated_at"], None
         use = signals.strength(recalls, row["recalled_at"], now) if recalls else 0.0
-        facts[ref] = Facts(depth, age, row["confidence"], row["importance"], use)
+        facts[ref] = Facts(depth, days_before(now, then), row["confidence"], row["importance"], use)
     return facts
 
 
