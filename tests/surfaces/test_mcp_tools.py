@@ -21,7 +21,7 @@ AGENT = [
     "memories_write", "memories_edit", "inbox_submit", "inbox_list", "inbox_show",
 ]  # fmt: skip
 #: Of all that the host of an agent or a coordinator shows to its model. Whoever changes a word here knows that they change prompts.
-WORDS_OF_TOOLS = "89a0b991a464a990"
+WORDS_OF_TOOLS = "63df05c625e2d134"
 WORDS_OF_PROMPTS = "b6a9a8084226e403"
 
 
