@@ -28,6 +28,7 @@ from bench.report import Report, percentile, table
 from bench.workload import Texts
 from minutebook import settings, wiring
 from minutebook.ledger import sqlite_tx
+from minutebook.ledger.dialects import statement
 from minutebook.model.actors import Actor, Origin, Role
 from minutebook.operations import memories, projects
 from minutebook.operations.registry import REGISTRY
@@ -40,7 +41,7 @@ STANDING = int(os.environ.get("STANDING", "10000"))
 WRITERS = (1, 8, 32)
 PRAGMAS = ("journal_mode=wal", "synchronous=full", "foreign_keys=on", "secure_delete=on", "cache_size=-16384")
 
-Statement = tuple[str, dict[str, Any]]
+Statement = tuple[str, tuple[Any, ...]]
 Write = Callable[[str], None]
 
 
@@ -122,7 +123,7 @@ def recorded(home: Path, texts: Texts, count: int) -> tuple[Path, list[list[Stat
 
     def spy(name: str) -> Callable[..., Any]:
         def method(self: Any, sql: str, /, **params: Any) -> Any:
-            current.append((sql, params))
+            current.append((sql, statement(sql).values(params)))
             return originals[name](self, sql, **params)
 
         return method

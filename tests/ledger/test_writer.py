@@ -11,7 +11,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from minutebook.ledger.database import Database, Tx, open_database
+from minutebook.ledger.database import Database, Limits, Tx, open_database
 from minutebook.ledger.dialects import UniqueViolation
 from minutebook.model.errors import MinutebookError, Refusal
 
@@ -415,6 +415,41 @@ def test_many_threads_lose_nothing_and_mix_nothing_up(database: Database) -> Non
         thread.join()
     assert wrong == []
     assert ids(database) == [f"{who:02}-{n:02}" for who in range(16) for n in range(25)]
+
+
+def test_those_who_were_answered_together_are_written_together_again(
+    database_url: str, tmp_path: Path, clock: Callable[[], str]
+) -> None:
+    (tmp_path / "schema").mkdir()
+    (tmp_path / "schema" / "0001_things.sql").write_text(SCHEMA)
+    commits: list[int] = []
+    held, go = threading.Event(), threading.Event()
+
+    def hold(tx: Tx) -> None:
+        held.set()
+        assert go.wait(30)
+
+    def client(database: Database, who: int) -> None:
+        for n in range(10):
+            database.write("p", add(f"{who}-{n}"))
+
+    # With all the time in the world nobody is left behind; the moment that they get is not to be measured here.
+    limits = Limits(company=30)
+    with open_database(
+        database_url, schema=tmp_path / "schema", wait=1, clock=clock, limits=limits
+    ) as database:
+        database.on_commit(lambda: commits.append(1))
+        database.write_soon("p", hold, lambda *_: None)
+        assert held.wait(30)
+        threads = [threading.Thread(target=client, args=(database, who)) for who in range(3)]
+        for thread in threads:
+            thread.start()
+        until(lambda: database.facts().writes_waiting == 3)
+        go.set()
+        for thread in threads:
+            thread.join(60)
+        assert len(ids(database)) == 30
+    assert len(commits) == 1 + 10
 
 
 def test_one_write_alone_waits_for_no_company(tmp_path: Path, clock: Callable[[], str]) -> None:

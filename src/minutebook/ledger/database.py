@@ -30,6 +30,7 @@ class Limits:
     """Every limit of the database layer, by name."""
 
     batch: int = 64  # waiting writes that share one transaction
+    company: float = 0.0003  # seconds that the writer waits for one more of those whom it answered together
     writers: int = 4  # PostgreSQL: lanes written at the same time by this process
     attempts: int = 5  # runs of one write that keeps falling victim to others
     readers: int = 8  # snapshots open at once in this process

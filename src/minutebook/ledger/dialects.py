@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from minutebook.model.errors import MinutebookError
@@ -47,6 +48,8 @@ class Statement:
     """One SQL text, read once: the names that it takes, and how psycopg spells it."""
 
     names: frozenset[str]
+    #: The values in the order in which the names first come, as SQLite numbers them.
+    values: Callable[[Mapping[str, Any]], tuple[Any, ...]] = field(compare=False)
     psycopg: bytes
     #: False for what changes no rows by its nature (DDL, SELECT): SQLite's count would be an older one's.
     changes: bool
@@ -64,17 +67,26 @@ _CHANGES = re.compile(r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:INSERT|UPDATE|DELETE|REPL
 @lru_cache(maxsize=4096)
 def statement(sql: str) -> Statement:
     """Read a statement once; the cache makes every later use a dictionary look-up."""
-    names: set[str] = set()
+    names: dict[str, None] = {}
 
     def respell(piece: re.Match[str]) -> str:
         if piece[1] is None:
             return piece[0]
-        names.add(piece[1])
+        names[piece[1]] = None
         return f"\0({piece[1]})s"
 
     # psycopg looks for % everywhere, in literals and comments too; NUL keeps our own ones apart.
     psycopg = _PIECES.sub(respell, sql).replace("%", "%%").replace("\0", "%")
-    return Statement(frozenset(names), psycopg.encode(), _CHANGES.match(sql) is not None)
+    return Statement(frozenset(names), _in_order(*names), psycopg.encode(), _CHANGES.match(sql) is not None)
+
+
+def _in_order(*names: str) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:
+    if not names:
+        return lambda params: ()
+    if len(names) == 1:
+        (name,) = names
+        return lambda params: (params[name],)
+    return itemgetter(*names)
 
 
 def check_names(sql: str, names: frozenset[str], params: Mapping[str, Any]) -> None:

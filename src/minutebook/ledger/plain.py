@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from minutebook.model.evidence import Evidence, EvidenceKind
@@ -110,9 +111,12 @@ _STATE = (
 )
 
 
+_STATE_OF = attrgetter(*_STATE)
+
+
 def dump_state(memory: Memory) -> str:
     scope = memory.scope
-    state: dict[str, Any] = {name: getattr(memory, name) for name in _STATE}
+    state: dict[str, Any] = dict(zip(_STATE, _STATE_OF(memory), strict=True))
     state["scope"] = [scope.kind, scope.project, scope.tier, scope.agent, scope.repo, scope.session]
     state["tags"] = memory.tags
     state["evidence"] = [[e.kind, e.ref, e.span, e.digest, e.commit] for e in memory.evidence]

@@ -44,11 +44,11 @@ class SqliteTx(Tx):
         return self._settled
 
     def one(self, sql: str, /, **params: Any) -> Row | None:
-        names = statement(sql).names
-        if params.keys() != names:
-            check_names(sql, names, params)
+        known = statement(sql)
+        if params.keys() != known.names:
+            check_names(sql, known.names, params)
         try:
-            cursor = self._execute(sql, params)
+            cursor = self._execute(sql, known.values(params))
             row = cursor.fetchone()
             if row is None:
                 return None
@@ -61,11 +61,11 @@ class SqliteTx(Tx):
             raise SQLITE.fault(error).error from error
 
     def all(self, sql: str, /, **params: Any) -> list[Row]:
-        names = statement(sql).names
-        if params.keys() != names:
-            check_names(sql, names, params)
+        known = statement(sql)
+        if params.keys() != known.names:
+            check_names(sql, known.names, params)
         try:
-            cursor = self._execute(sql, params)
+            cursor = self._execute(sql, known.values(params))
             columns = self._columns.get(sql)
             if columns is not None:
                 return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
@@ -82,17 +82,17 @@ class SqliteTx(Tx):
         if params.keys() != known.names:
             check_names(sql, known.names, params)
         try:
-            self._execute(sql, params).fetchall()
+            self._execute(sql, known.values(params)).fetchall()
             return self._connection.changes() if known.changes else 0
         except Exception as error:
             raise SQLITE.fault(error).error from error
 
     def put(self, sql: str, /, **params: Any) -> None:
-        names = statement(sql).names
-        if params.keys() != names:
-            check_names(sql, names, params)
+        known = statement(sql)
+        if params.keys() != known.names:
+            check_names(sql, known.names, params)
         try:
-            self._execute(sql, params).fetchall()
+            self._execute(sql, known.values(params)).fetchall()
         except Exception as error:
             raise SQLITE.fault(error).error from error
 

@@ -121,10 +121,15 @@ class Writer:
         self._lanes = lanes
         self._threads: list[threading.Thread] = []
         self._idle = 0
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
+        # On the same lock: a thread that waits for company is not the one that waits for work.
+        self._came = threading.Condition(self._lock)
         # Waiting writes, by lane. A lane is in `_ready` when it has some and no thread is at work in it.
         self._waiting: dict[str, deque[_Write]] = {}
         self._ready: deque[str] = deque()
+        # By lane, how many may be waiting in a moment: those that do, and those that were just answered.
+        self._hoped: dict[str, int] = {}
         self._closing = False
         self._halted: MinutebookError | None = None
         self._watchers: tuple[Callable[[], None], ...] = ()
@@ -180,6 +185,7 @@ class Writer:
         with self._changed:
             self._closing = True
             self._changed.notify_all()
+            self._came.notify_all()
         for thread in self._threads:
             thread.join()
 
@@ -205,6 +211,8 @@ class Writer:
                 self._make_ready(lane)
             else:
                 queue.append(write)
+                if len(queue) == self._hoped.get(lane):
+                    self._came.notify_all()
 
     def _make_ready(self, lane: str) -> None:
         """Call for a thread: one that sleeps, else a new one, else the next to be done."""
@@ -238,7 +246,7 @@ class Writer:
                 if session is not None:  # who knows in what state: the next batch gets a fresh one
                     session.close()
                     session = None
-            self._finished(lane)
+            self._finished(lane, batch)
         if session is not None:
             session.close()
 
@@ -252,6 +260,7 @@ class Writer:
                 self._changed.wait()
             lane = self._ready.popleft()
             queue = self._waiting[lane]
+            self._wait_for_company(lane, queue)
             if queue[0].chore:
                 return lane, [queue.popleft()]
             batch = [queue.popleft()]
@@ -259,9 +268,25 @@ class Writer:
                 batch.append(queue.popleft())
             return lane, batch
 
-    def _finished(self, lane: str) -> None:
+    def _wait_for_company(self, lane: str, queue: deque[_Write]) -> None:
+        """Give those who were just answered a moment to come again, for as long as they do come.
+
+        Else whoever is back first is written alone, and a crowd falls into two that wait for each other's commits.
+        """
+        hoped = self._hoped.get(lane, 0)
+        while (there := len(queue)) < hoped and not self._closing:
+            self._came.wait(self._limits.company)
+            if len(queue) == there:
+                break
+        self._hoped.pop(lane, None)
+
+    def _finished(self, lane: str, batch: list[_Write]) -> None:
+        answered = sum(write.tell is None and not write.chore for write in batch)
         with self._changed:
-            if self._waiting[lane]:
+            waiting = len(self._waiting[lane])
+            if answered and answered + waiting > 1:
+                self._hoped[lane] = min(answered + waiting, self._limits.batch)
+            if waiting:
                 self._ready.append(lane)  # this thread is about to look
             else:
                 del self._waiting[lane]

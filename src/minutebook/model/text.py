@@ -29,9 +29,10 @@ MAX_SHOWN = 60  # characters of a refused text that an error repeats
 
 _LINE_BREAK = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+_BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
     map(chr, range(0x2000, 0x200B))
 )
+_BREAKS = re.compile("[\n\t]+")
 
 
 def storable(text: str) -> str:
@@ -55,7 +56,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str) -> str:
     """Clean a title, name or tag, and put it on one line."""
-    return re.sub("[\n\t]+", " ", clean(text)).strip(_BLANKS + "\ufeff")
+    return _BREAKS.sub(" ", clean(text)).strip(_BLANKS)
 
 
 # --- what hides, and what is shown ----------------------------------------------------------------------
@@ -182,8 +183,13 @@ _UNDIVIDED = str.maketrans(
 )
 
 
+_NO_SLUG = re.compile("[^a-z0-9]+")
+
+
 def _latin(text: str) -> str:
     """Text without case, width and marks."""
+    if text.isascii():
+        return text.lower()
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
     if text.isascii():
         return text
@@ -195,7 +201,7 @@ def _hyphenated(latin: str) -> str:
         run = match[0]
         return "--" if len(run) > 1 and not run.strip("-") else "-"
 
-    return re.sub("[^a-z0-9]+", hyphens, latin).strip("-")
+    return _NO_SLUG.sub(hyphens if "--" in latin else "-", latin).strip("-")
 
 
 def canonical_slug(text: str) -> str:

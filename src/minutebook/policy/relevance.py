@@ -85,8 +85,13 @@ def word_key(project: str, reader: str) -> int:
 
 def checksums(key: int, found: Iterable[str]) -> list[str]:
     """The words of a shelf, each as eight characters, which every tokenizer leaves alone."""
-    sums = [crc32(word.encode("utf-8", "replace"), key) for word in found]
-    return ("%08x " * len(sums) % tuple(sums)).split()  # one formatting of all: this is done on every write
+    return list(map(_checksums(key).__getitem__, found))
+
+
+@lru_cache(maxsize=4)
+def _checksums(key: int) -> PerWord[str]:
+    """What was worked out for one shelf: a project's words are the same from write to write."""
+    return PerWord(lambda word: f"{crc32(word.encode('utf-8', 'replace'), key):08x}")
 
 
 @dataclass(frozen=True, slots=True)

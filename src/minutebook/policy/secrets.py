@@ -217,22 +217,21 @@ def _values(match: Any) -> Iterator[str]:
 
 
 @functools.cache
-def _rules_by_word() -> tuple[tuple[SecretRule, ...], dict[bytes, tuple[SecretRule, ...]]]:
-    """The rules that are always asked, and those that wait for a word."""
-    always = tuple(rule for rule in REFUSING if not rule.near)
-    by_word: dict[bytes, tuple[SecretRule, ...]] = {}
-    for rule in REFUSING:
+def _rules_by_word() -> tuple[tuple[int, ...], dict[bytes, tuple[int, ...]]]:
+    """The rules that are always asked, and those that wait for a word, by their places in the table."""
+    always = tuple(place for place, rule in enumerate(REFUSING) if not rule.near)
+    by_word: dict[bytes, tuple[int, ...]] = {}
+    for place, rule in enumerate(REFUSING):
         for word in _near_words().get(rule.near, ()):
-            by_word[word] = (*by_word.get(word, ()), rule)
+            by_word[word] = (*by_word.get(word, ()), place)
     return always, by_word
 
 
 def _asked(present: frozenset[bytes]) -> Iterable[SecretRule]:
+    """The rules to ask, in their order."""
     always, by_word = _rules_by_word()
-    if not present:
-        return always
-    asked = {rule.name for word in present for rule in by_word.get(word, ())}
-    return (rule for rule in REFUSING if not rule.near or rule.name in asked)
+    asked = set(always).union(*(by_word.get(word, ()) for word in present))
+    return [REFUSING[place] for place in sorted(asked)]
 
 
 def _refusals(data: bytes, present: frozenset[bytes] | None = None) -> list[str]:

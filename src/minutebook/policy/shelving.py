@@ -80,7 +80,9 @@ def layer_of(memory: Memory) -> Layer | None:
 
 
 def _words(memory: Memory, key: int) -> str:
-    name = " ".join([memory.title, memory.slug, *memory.tags, memory.entity or "", memory.attribute or ""])
+    # A hyphen between two words folds to a space; told here, that costs a tenth of what it costs there.
+    slug = memory.slug if "--" in memory.slug else memory.slug.replace("-", " ")
+    name = " ".join([memory.title, slug, *memory.tags, memory.entity or "", memory.attribute or ""])
     named = telling(name, NAME_WORDS)
     known = set(named)
     said: list[str] = []
