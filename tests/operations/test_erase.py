@@ -232,6 +232,21 @@ def test_a_pending_proposal_of_the_same_words_cannot_be_promoted(house: House) -
     assert refused.value.code == "tombstoned"
 
 
+def test_whoever_erases_is_told_what_else_says_the_same(house: House) -> None:
+    words = SECRET["content"]
+    first = house.dallas(memories.write, type="project", content=words, slug="first")
+    own = house.ripley(memories.write, type="learning", content=words.upper())
+    waiting = house.bishop(inbox.submit, type="update", title="Same", content=words)
+    house.dallas(memories.write, type="project", content="Of something else altogether.")
+    done = house.mother(memories.erase, ref=first.memory, reason="personal data")
+    assert done.reason == (
+        "personal data (the same words still stand in 2 more: "
+        f"{', '.join(sorted([str(own.memory), waiting.id]))})"
+    )
+    house.mother(inbox.erase, ref=waiting.slug, reason="personal data")
+    assert house.mother(memories.erase, ref=own.memory, reason="personal data").reason == "personal data"
+
+
 def test_an_erasure_cannot_be_reverted_and_nothing_under_it_either(house: House) -> None:
     done = house.dallas(memories.write, type="project", **SECRET)
     edited = house.dallas(memories.edit, ref=str(done.memory), content="Harmless words instead of those.")

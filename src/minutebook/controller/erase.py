@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from minutebook.call import Call, LongCall
 from minutebook.controller.record import Record, claim_keys, lock_reach, outcome
-from minutebook.ledger import erasure, inbox, memories, revisions, source_erasure, verdicts
+from minutebook.ledger import claims, erasure, inbox, memories, revisions, source_erasure, verdicts
 from minutebook.ledger.erasure import ERASED, Gone
 from minutebook.model.errors import MinutebookError
 from minutebook.model.evidence import Evidence
@@ -19,6 +19,8 @@ from minutebook.model.verdicts import Op, Outcome, RuleHit, Verdict
 
 #: Verdicts on one thing that are looked through for words.
 _MOST_VERDICTS = 10_000
+#: Others with the same words that an answer names.
+_MOST_TOLD = 20
 
 
 def erase_for_good(call: LongCall, erase: Callable[[Call], Outcome]) -> Outcome:
@@ -82,7 +84,7 @@ def erase_memory(call: Call, memory: Memory, *, reason: str) -> Outcome:
         derived = memories.get(call.tx, id)
         if derived is not None and call.in_bounds(derived.scope.project):
             erase_memory(call, derived, reason=reason)
-    return outcome(verdict, slug=gone.slug, revision=gone.revision)
+    return _told(call, outcome(verdict, slug=gone.slug, revision=gone.revision), wordings)
 
 
 def erase_proposal(call: Call, proposal: Proposal, *, reason: str) -> Outcome:
@@ -110,7 +112,18 @@ def erase_proposal(call: Call, proposal: Proposal, *, reason: str) -> Outcome:
         wordings=wordings,
         cited=proposal.evidence,
     )
-    return outcome(verdict, slug=erasure.name_of(proposal.id), revision=None)
+    return _told(call, outcome(verdict, slug=erasure.name_of(proposal.id), revision=None), wordings)
+
+
+def _told(call: Call, done: Outcome, wordings: set[tuple[str, str]]) -> Outcome:
+    """The answer, with what else says the same: whoever erases for privacy has to decide about that too."""
+    keys = claim_keys(call)
+    rows = claims.said_by(call.tx, {keys.claim(title, content) for title, content in wordings})
+    others = [row["id"] for row in rows if call.in_bounds(row["project_id"])]
+    if not others:
+        return done
+    listed = ", ".join(others[:_MOST_TOLD]) + (", …" if len(others) > _MOST_TOLD else "")
+    return replace(done, reason=f"{done.reason} (the same words still stand in {len(others)} more: {listed})")
 
 
 def _open(call: Call, kind: str, ref: str, project: str, reason: str, **on: str) -> Record:
@@ -154,8 +167,8 @@ def _close(
     record.effects.clear()
     verdict = record.close()
     keys = claim_keys(call)
-    claims = {claim for title, content in wordings for claim in keys.all_claims(title, content)}
-    reach = erasure.reach(call.tx, refs, claims=claims)
+    said_so = {claim for title, content in wordings for claim in keys.all_claims(title, content)}
+    reach = erasure.reach(call.tx, refs, claims=said_so)
     project = None if record.project == GLOBAL else record.project
     erasure.scrub(call.tx, Gone(refs=reach, slugs=frozenset(slugs), project=project))
     # The raw material that it came from, and what runs said of it.

@@ -5,12 +5,12 @@ The hash is keyed so that a tombstone of something erased cannot be turned back 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 
-from minutebook.ledger.database import Tx
+from minutebook.ledger.database import Row, Tx
 from minutebook.model.text import fold_claim
 
 #: Shorter bodies say too little on their own; their title is part of the claim.
@@ -73,3 +73,16 @@ def ensure(tx: Tx, *, new_id: Callable[[], str], secret: Callable[[], str], at: 
     found = keys(tx)
     assert found is not None
     return found
+
+
+def said_by(tx: Tx, claims: Collection[str]) -> list[Row]:
+    """Who says one of these (id, project_id), however they stand: memories, and proposals that became none."""
+    names = {f"c{index}": claim for index, claim in enumerate(sorted(claims))}
+    listed = ", ".join(f":{name}" for name in names)
+    return tx.all(
+        f"""SELECT id, project_id FROM memories WHERE claim IN ({listed})
+            UNION ALL
+            SELECT id, project_id FROM proposals WHERE claim IN ({listed}) AND memory_id IS NULL
+             ORDER BY id""",
+        **names,
+    )
