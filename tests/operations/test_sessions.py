@@ -62,6 +62,17 @@ def test_no_secret_goes_into_a_session(house: House) -> None:
     assert house.jones(sessions.current).summary == ""
 
 
+@pytest.mark.parametrize("hidden", ["\u202e", "\u2066", "\U000e0041"])
+def test_no_text_that_deceives_a_reader_goes_into_a_session(house: House, hidden: str) -> None:
+    words = f"Pay{hidden}gnp.exe"
+    assert code(house.ripley, sessions.start, focus=words) == "unsafe_text"
+    house.ripley(sessions.start, focus="Payments", state=words)
+    for field in ({"focus": words}, {"append": words}, {"summary": words}, {"issue": [words]}):
+        assert code(house.ripley, sessions.update, **field) == "unsafe_text"
+    current = house.jones(sessions.current)
+    assert (current.focus, current.summary, current.issues) == ("Payments", "", ())
+
+
 def test_names_of_sessions_are_unique_in_their_project_also_after_the_end(house: House) -> None:
     house.ripley(sessions.start, focus="One", session="monday")
     assert code(house.ripley, sessions.start, focus="Two", session="monday") == "exists"

@@ -302,6 +302,21 @@ def test_hostile_characters_in_any_text_field_never_reach_the_rows(settled: Hous
         assert not wrong, f"{table}.{column}: {text!a}"
 
 
+def test_a_reason_that_reorders_what_a_reader_sees_is_refused(settled: House) -> None:
+    for function, ref in ((memories.archive, "doors"), (inbox.reject, "gate")):
+        refused(settled, "unsafe_text", settled.mother, function, ref=ref, reason="not \u202etrue any more")
+
+
+def test_a_cursor_that_is_none_is_refused_and_not_taken_for_the_end(settled: House) -> None:
+    for function in (memories.list_, inbox.list_, sessions.list_, decisions.list_, verdicts.list_):
+        refused(settled, "invalid_input", settled.mother, function, after="doors")
+    first = settled.mother(memories.list_, limit=1)
+    rest = settled.mother(memories.list_, after=first.next.lower())
+    assert [line.id for line in rest.items] == [
+        line.id for line in settled.mother(memories.list_).items if line.id != first.items[0].id
+    ]
+
+
 def test_hidden_reordering_is_refused_and_the_refusal_holds_nothing_of_it(settled: House) -> None:
     words = {"title": "Pay\u202egnp.exe", "content": "Plain."}
     error = refused(settled, "unsafe_text", settled.ripley, inbox.submit, type="scope", **words)

@@ -253,9 +253,9 @@ def test_stored_escapes_never_reach_a_terminal_raw(crew: Program) -> None:
     """Whatever a title, focus or reason holds, the terminal is told about it and never steered by it."""
     mild = STEERING.replace("\u202e", "").replace("\u2066", "")
     crew.ok("memories", "write", "artifact", f"Body {mild}", "--title", f"Title {mild}", "--slug", "evil")
-    crew.ok("sessions", "start", f"Focus {STEERING}")
+    crew.ok("sessions", "start", f"Focus {mild}")
     crew.ok("inbox", "submit", "scope", f"Title {mild}", f"Body {mild}", "--slug", "bad", "--as", "ripley")
-    crew.ok("inbox", "reject", "bad", f"Reason {STEERING}", "--as", "dallas")
+    crew.ok("inbox", "reject", "bad", f"Reason {mild}", "--as", "dallas")
     for words in (
         ("memories", "list"),
         ("memories", "show", "evil"),

@@ -124,6 +124,18 @@ def check_no_secret(fields: Mapping[str, str]) -> None:
             )
 
 
+def check_words(fields: Mapping[str, str]) -> None:
+    """Refuse a secret, and characters that reorder or hide what a reader sees, in words kept beside memories."""
+    check_no_secret(fields)
+    for finding in screen(fields):
+        if finding.tier is Tier.REFUSE and finding.family is Family.HIDDEN:
+            raise MinutebookError(
+                "unsafe_text",
+                f"The {finding.field} holds characters that hide or reorder what a reader sees ({finding.rule}); "
+                "take them out.",
+            )
+
+
 def gather(
     call: Call,
     candidate: Candidate,

@@ -25,7 +25,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import ProposalStatus
 from minutebook.model.memories import Type
 from minutebook.model.paging import Page
-from minutebook.operations.given import After, Limit, Reason, TypeName, page_of, reason_of
+from minutebook.operations.given import AfterId, Limit, Reason, TypeName, page_of, reason_of
 from minutebook.operations.registry import Access, Help, operation
 
 AdoptionId = Annotated[str, Help("an adoption's id"), MaxLen(60)]
@@ -38,7 +38,7 @@ _LISTED = 50
 
 
 @operation(Access.READ)
-def list_(call: Call, after: After | None = None, limit: Limit = 50) -> Page[AdoptionLine]:
+def list_(call: Call, after: AfterId | None = None, limit: Limit = 50) -> Page[AdoptionLine]:
     """List adoptions, newest first, with how many of their proposals wait.
 
     Example:
@@ -68,7 +68,7 @@ def show(
     call: Call,
     id: AdoptionId,
     path: Paths = (),  # type: ignore[assignment]
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 100,
 ) -> AdoptionView:
     """Show one adoption: its files, the source that holds each, and its proposals.

@@ -33,7 +33,7 @@ from minutebook.model.scopes import Scope
 from minutebook.model.text import one_line, storable
 from minutebook.model.times import age
 from minutebook.operations.given import (
-    After,
+    AfterId,
     Limit,
     Place,
     Title,
@@ -181,7 +181,7 @@ def extract(call: Call, ref: CaptureRef) -> Receipt:
 def list_(
     call: Call,
     state: Annotated[CaptureState | None, Help("only those that stand so")] = None,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[CaptureLine]:
     """List what was captured, newest first. An agent sees what it brought, and what its runs said.

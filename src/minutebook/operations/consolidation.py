@@ -24,7 +24,7 @@ from minutebook.model.consolidation import (
 )
 from minutebook.model.errors import MinutebookError
 from minutebook.model.paging import Page
-from minutebook.operations.given import After, Limit, Reason, page_of, reason_of
+from minutebook.operations.given import AfterId, Limit, Reason, page_of, reason_of
 from minutebook.operations.registry import Access, Help, operation
 from minutebook.policy import suggesting
 from minutebook.policy.gates import all_open, gates_of
@@ -63,7 +63,7 @@ def run(call: LongCall) -> Batch:
 
 
 @operation(Access.READ)
-def list_(call: Call, after: After | None = None, limit: Limit = 50) -> Page[Consolidation]:
+def list_(call: Call, after: AfterId | None = None, limit: Limit = 50) -> Page[Consolidation]:
     """List consolidations of the project, newest first.
 
     Example:

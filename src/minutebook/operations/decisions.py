@@ -18,7 +18,7 @@ from minutebook.model.text import fold_name
 from minutebook.model.verdicts import Outcome
 from minutebook.operations.given import (
     About,
-    After,
+    AfterId,
     Content,
     Limit,
     Moment,
@@ -98,7 +98,7 @@ def list_(
     since: Time | None = None,
     until: Time | None = None,
     as_of: Moment | None = None,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[MemoryLine]:
     """List decisions, newest first: the project's and the global ones.

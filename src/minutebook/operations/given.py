@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 from annotated_types import Ge, Le, MaxLen
 
 from minutebook.call import Call
-from minutebook.controller.write import check_no_secret
+from minutebook.controller.write import check_words
 from minutebook.ledger import events, past, projects, sessions
 from minutebook.ledger import inbox as proposals
 from minutebook.ledger import memories as kept
@@ -30,9 +30,17 @@ from minutebook.model.scopes import Scope, ScopeKind, Tier, parse_scope, parse_t
 from minutebook.model.text import canonical_slug, clean, fold_name, fold_tag, one_line, plain, slug_from
 from minutebook.model.times import parse_time
 from minutebook.operations.evidence import cited
-from minutebook.operations.registry import Help, LongText, Read, flags
+from minutebook.operations.registry import Check, Help, LongText, Read, flags
 
 T = TypeVar("T")
+
+
+def _id_cursor(text: str) -> str:
+    id = text.strip().upper()
+    if not is_ulid(id):
+        raise ValueError(f"{text[:40]!r} is no cursor of this listing")
+    return id
+
 
 Ref = Annotated[str, Help("id or slug"), MaxLen(300)]
 TypeName = Annotated[Type, Read(parse_type), Help("what sort of memory it is")]
@@ -42,6 +50,8 @@ Slug = Annotated[str, Help("its name in the project; made from the title if not 
 Reason = Annotated[str, LongText(), Help("why; kept with the verdict"), MaxLen(4_000)]
 Limit = Annotated[int, Help("at most so many"), Ge(1), Le(1_000)]
 After = Annotated[str, Help("continue after this cursor"), MaxLen(100)]
+#: Where the cursor is the id of what was shown last: anything else would be a place nobody was at.
+AfterId = Annotated[str, Help("continue after this cursor"), MaxLen(100), Check(_id_cursor)]
 Agent = Annotated[str, Help("an agent's name"), MaxLen(200)]
 Time = Annotated[str, Help("a time, a date, or an age such as 24h or 7d"), MaxLen(60)]
 
@@ -99,9 +109,9 @@ def filled(text: str, field: str) -> str:
 
 
 def reason_of(text: str) -> str:
-    """Why somebody did something: kept for ever with the verdict, so it must hold no secret either."""
+    """Why somebody did something: kept for ever with the verdict, so it is screened as what it is about is."""
     reason = filled(text, "reason")
-    check_no_secret({"reason": reason})
+    check_words({"reason": reason})
     return reason
 
 

@@ -31,7 +31,7 @@ from minutebook.model.times import age, seconds_before
 from minutebook.model.verdicts import Op, Outcome
 from minutebook.operations.given import (
     About,
-    After,
+    AfterId,
     Agent,
     Content,
     Limit,
@@ -132,7 +132,7 @@ def list_(
     type: TypeName | None = None,
     agent: Agent | None = None,
     risk: Annotated[Literal["low", "medium", "high"] | None, Help("how dangerous to accept")] = None,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[ProposalLine]:
     """List proposals, newest first.

@@ -16,7 +16,7 @@ from minutebook.model.jobs import Job, JobLine, JobState, Replayed
 from minutebook.model.paging import Page
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.times import age
-from minutebook.operations.given import After, Limit, page_of
+from minutebook.operations.given import AfterId, Limit, page_of
 from minutebook.operations.registry import Access, Help, operation
 
 JobKind = Annotated[str, Help("only of this kind, such as extract"), MaxLen(60)]
@@ -29,7 +29,7 @@ def list_(
     call: Call,
     state: Annotated[JobState | None, Help("only those that stand so")] = None,
     kind: JobKind | None = None,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[JobLine]:
     """List later work, newest first: what waits, is being done, was done, and what gave up.

@@ -33,7 +33,7 @@ from minutebook.model.verdicts import Outcome
 from minutebook.operations.evidence import checked
 from minutebook.operations.given import (
     About,
-    After,
+    AfterId,
     Agent,
     Content,
     Limit,
@@ -110,7 +110,7 @@ def list_(
     since: Time | None = None,
     until: Time | None = None,
     as_of: Moment | None = None,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[MemoryLine]:
     """List memories of every type, newest first.
@@ -407,7 +407,7 @@ def history_of(call: Call, memory: Memory) -> Page[RevisionLine]:
 
 
 @operation(Access.READ)
-def seen(call: Call, ref: Ref, after: After | None = None, limit: Limit = 50) -> Page[Sighting]:
+def seen(call: Call, ref: Ref, after: AfterId | None = None, limit: Limit = 50) -> Page[Sighting]:
     """Say which runs were shown a memory, at which revision, the newest run first.
 
     Example:
@@ -422,7 +422,7 @@ def seen(call: Call, ref: Ref, after: After | None = None, limit: Limit = 50) ->
 def verify(
     call: Call,
     ref: Annotated[list[str], Help("only this one: id or slug; may be given again"), MaxLen(100)] = (),  # type: ignore[assignment]
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[Checked]:
     """Look at what memories rest on: fresh, stale (the cited lines changed), missing, or unverifiable.
@@ -507,7 +507,8 @@ def erase(call: LongCall, ref: Ref, reason: Reason) -> Outcome:
     """Take a memory's words away for good, for privacy.
 
     They go from the memory, its revisions, its proposal, the verdicts and the full text. Who wrote it and
-    when stays, with a keyed hash that keeps the words from coming back, also by an import or a restore.
+    when stays, with a keyed hash that keeps the words from coming back, also by an import or a restore. The
+    answer names what else says exactly the same.
 
     Example:
         minutebook memories erase customer-list "personal data"

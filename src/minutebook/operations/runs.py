@@ -38,6 +38,7 @@ from minutebook.operations import run_ledgers
 from minutebook.operations.context import Task, compile_bundle
 from minutebook.operations.given import (
     After,
+    AfterId,
     Agent,
     Limit,
     Reason,
@@ -273,7 +274,7 @@ def list_(
     status: Annotated[RunStatus | None, Help("only those that stand so")] = None,
     agent: Agent | None = None,
     parent: Annotated[RunRef | None, Help("only the children of this run")] = None,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[RunLine]:
     """List runs, newest first. Those that were left open are known by their age.

@@ -32,7 +32,7 @@ from minutebook.model.text import fold_name
 from minutebook.model.times import age
 from minutebook.operations import finding
 from minutebook.operations.finding import Ask, Gathered
-from minutebook.operations.given import After, Agent, Limit, Time, memory_named, page_of, time_of
+from minutebook.operations.given import AfterId, Agent, Limit, Time, memory_named, page_of, time_of
 from minutebook.operations.registry import Access, Help, operation
 from minutebook.operations.search import Narrowed, Widened, ask_of, chosen_of
 from minutebook.policy.explanations import quoted, rested, strongest
@@ -56,7 +56,7 @@ def list_(
         Literal["hits", "empty", "filtered", "degraded", "failed"] | None, Help("how it was answered")
     ] = None,
     since: Time | None = None,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 20,
 ) -> Page[SearchLine]:
     """List past searches of this project, newest first. An agent sees its own.

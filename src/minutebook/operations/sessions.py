@@ -8,14 +8,14 @@ from typing import Annotated
 from annotated_types import MaxLen
 
 from minutebook.call import Call
-from minutebook.controller.write import check_no_secret
+from minutebook.controller.write import check_no_secret, check_words
 from minutebook.ledger import events
 from minutebook.ledger import sessions as kept
 from minutebook.model.errors import MinutebookError
 from minutebook.model.paging import Page
 from minutebook.model.sessions import MOST_SUMMARY, Session
 from minutebook.model.text import clean, one_line
-from minutebook.operations.given import After, Limit, filled_line, page_of
+from minutebook.operations.given import AfterId, Limit, filled_line, page_of
 from minutebook.operations.registry import Access, Help, LongText, operation
 
 Focus = Annotated[str, Help("what the project is about just now"), MaxLen(2_000)]
@@ -64,9 +64,10 @@ def start(
 
 
 def _check_words(session: Session) -> None:
-    """Agents read the session at the start of every run: no secret goes into it."""
-    words = {"focus": session.focus, "issues": "\n".join(session.issues), "summary": session.summary}
-    check_no_secret({**words, "state": session.state or ""})
+    """Agents read the session at the start of every run: no secret goes into it, and nothing that deceives."""
+    check_words({"focus": session.focus, "issues": "\n".join(session.issues), "summary": session.summary})
+    # A tool's own state is shown to nobody.
+    check_no_secret({"state": session.state or ""})
 
 
 def _event(call: Call, kind: str, session: Session) -> int:
@@ -172,7 +173,7 @@ def close(
 
 
 @operation(Access.READ)
-def list_(call: Call, after: After | None = None, limit: Limit = 50) -> Page[Session]:
+def list_(call: Call, after: AfterId | None = None, limit: Limit = 50) -> Page[Session]:
     """List the project's sessions, newest first.
 
     Example:

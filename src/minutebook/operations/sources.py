@@ -19,7 +19,7 @@ from minutebook.model.text import one_line
 from minutebook.model.times import age
 from minutebook.model.verdicts import Outcome
 from minutebook.operations.captures import sees
-from minutebook.operations.given import After, Limit, Reason, page_of, reason_of
+from minutebook.operations.given import AfterId, Limit, Reason, page_of, reason_of
 from minutebook.operations.registry import Access, Help, operation
 
 SourceRef = Annotated[str, Help("the id of a source"), MaxLen(300)]
@@ -31,7 +31,7 @@ _MOST_SHOWN = 200_000
 def list_(
     call: Call,
     kind: Annotated[str | None, Help("manual, conversation, run, document or import"), MaxLen(20)] = None,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[SourceLine]:
     """List raw material, newest first. An agent sees what it brought, and what its runs said.

@@ -18,7 +18,7 @@ from minutebook.model.scopes import GLOBAL
 from minutebook.model.text import check_name, fold_name, one_line
 from minutebook.model.tokens import NewToken, Token, TokenState, digest_of, parse_expiry, secret_from
 from minutebook.operations.actors import RoleName
-from minutebook.operations.given import After, Limit, Reason, page_of, reason_of
+from minutebook.operations.given import AfterId, Limit, Reason, page_of, reason_of
 from minutebook.operations.registry import Access, Help, operation
 
 TokenId = Annotated[str, Help("a token's id"), MaxLen(100)]
@@ -156,7 +156,7 @@ def list_(
     call: Call,
     agent: Annotated[str | None, Help("only those of this agent or actor"), MaxLen(400)] = None,
     state: Annotated[Literal["active", "expired", "revoked", "all"], Help("how they stand")] = "active",
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[Token]:
     """List tokens, newest first, with their last use; never a secret.

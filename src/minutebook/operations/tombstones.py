@@ -13,7 +13,7 @@ from minutebook.model.errors import MinutebookError
 from minutebook.model.paging import Page
 from minutebook.model.scopes import GLOBAL
 from minutebook.model.tombstones import Cause, Tombstone
-from minutebook.operations.given import After, Limit, Reason, page_of, reason_of
+from minutebook.operations.given import AfterId, Limit, Reason, page_of, reason_of
 from minutebook.operations.registry import Access, Help, operation
 
 
@@ -22,7 +22,7 @@ def list_(
     call: Call,
     cause: Annotated[Literal["rejected", "retired", "erased"] | None, Help("only of this cause")] = None,
     lifted: Annotated[bool, Help("also those that were lifted")] = False,
-    after: After | None = None,
+    after: AfterId | None = None,
     limit: Limit = 50,
 ) -> Page[Tombstone]:
     """List tombstones, newest first.
