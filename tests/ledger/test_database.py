@@ -289,7 +289,7 @@ except MinutebookError as error:
 """
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     assert said.startswith("missing_extra")
-    assert "pip install 'minutebook[postgres]'" in said
+    assert "the extra `postgres`" in said
 
 
 def test_a_sqlite_ledger_does_not_pay_for_the_import_of_psycopg(tmp_path: Path, schema: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 
 from minutebook.ledger.dialects import Dialect
 from minutebook.ledger.pulse import Pulse
-from minutebook.model.errors import MinutebookError
+from minutebook.model.errors import MinutebookError, missing_extra
 
 T = TypeVar("T")
 Row = dict[str, Any]
@@ -258,9 +258,7 @@ def open_database(
         try:
             import psycopg  # noqa: F401  (is it there?)
         except ImportError as error:
-            raise MinutebookError(
-                "missing_extra", "A PostgreSQL ledger needs psycopg: pip install 'minutebook[postgres]'."
-            ) from error
+            raise missing_extra("A PostgreSQL ledger needs psycopg", "postgres") from error
         from minutebook.ledger.postgres import PostgresDatabase
 
         return PostgresDatabase(

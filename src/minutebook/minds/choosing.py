@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from minutebook.minds.embedders import Endpoint
 from minutebook.minds.meaning import Choice
 from minutebook.minds.models import Shelf
-from minutebook.model.errors import MinutebookError
+from minutebook.model.errors import missing_extra
 
 if TYPE_CHECKING:
     from minutebook.minds.embedders import Embedder
@@ -34,9 +34,7 @@ class EndpointChoice:
         try:
             from minutebook.minds.endpoint_embedder import Breaker, EndpointEmbedder
         except ImportError as error:
-            raise MinutebookError(
-                "missing_extra", "Search by meaning needs numpy: pip install 'minutebook[semantic]'."
-            ) from error
+            raise missing_extra("Search by meaning needs numpy", "semantic") from error
         if not self._breaker:
             self._breaker.append(Breaker(self.monotonic))
         return EndpointEmbedder(self.endpoint, self._breaker[0])

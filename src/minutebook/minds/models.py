@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from minutebook.model.errors import MinutebookError
+from minutebook.model.errors import MinutebookError, missing_extra
 from minutebook.model.meaning import Space
 
 if TYPE_CHECKING:
@@ -54,9 +54,7 @@ class LocalChoice:
         try:
             from minutebook.minds.onnx_embedder import OnnxEmbedder
         except ImportError as error:
-            raise MinutebookError(
-                "missing_extra", "A local model needs its runtime: pip install 'minutebook[semantic]'."
-            ) from error
+            raise missing_extra("A local model needs its runtime", "semantic") from error
         parts = [
             (OnnxEmbedder(folder, card, threads=self.threads), card.weight)
             for folder, card in zip(self.folders, self.cards, strict=True)

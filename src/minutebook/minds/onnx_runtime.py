@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from minutebook.model.errors import MinutebookError
+from minutebook.model.errors import missing_extra
 
 
 def quiet_runtime() -> Any:
@@ -20,9 +20,7 @@ def quiet_runtime() -> Any:
         import onnxruntime
         import tokenizers  # noqa: F401  (no model is read without)
     except ImportError as error:
-        raise MinutebookError(
-            "missing_extra", "A local model needs its runtime: pip install 'minutebook[semantic]'."
-        ) from error
+        raise missing_extra("A local model needs its runtime", "semantic") from error
     # Where somebody else in this process loaded it before us, at least nothing more is told of our sessions.
     onnxruntime.disable_telemetry_events()
     return onnxruntime

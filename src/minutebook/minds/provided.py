@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from minutebook.minds.models_http import count_of
 from minutebook.minds.providing import Hosted
 from minutebook.model.asking import Answer, Question
-from minutebook.model.errors import MinutebookError
+from minutebook.model.errors import missing_extra
 from minutebook.model.meaning import Purpose, Space
 from minutebook.model.providers import Declared
 from minutebook.policy.passages import VERSION
@@ -40,9 +40,7 @@ class ProviderChoice:
         try:
             import numpy  # noqa: F401  (asked for here, so that what is missing is said)
         except ImportError as error:
-            raise MinutebookError(
-                "missing_extra", "Search by meaning needs numpy: pip install 'minutebook[semantic]'."
-            ) from error
+            raise missing_extra("Search by meaning needs numpy", "semantic") from error
         return ProvidedEmbedder(self.one, self.hosted)
 
 

@@ -168,6 +168,18 @@ class MinutebookError(Exception):
         return {"code": self.code, "message": self.message, "details": self.details}
 
 
+def missing_extra(who: str, extra: str) -> MinutebookError:
+    """An optional part that is not installed, and how to get it.
+
+    By the folder that minutebook was installed from, and not by its name: an index may have another's package there.
+    """
+    return MinutebookError(
+        "missing_extra",
+        f"{who}, which comes with the extra `{extra}`.",
+        hint=f"in minutebook's repository: uv tool install '.[{extra}]', or pip install '.[{extra}]'",
+    )
+
+
 class Refusal(MinutebookError):
     """The controller's no. Its verdict is in the transaction, which is committed before this is raised."""
 

@@ -30,8 +30,8 @@ _PATIENCE = 2.0
 _LITTLE_ROOM = 64 * 1024**2
 #: Seconds after which a working folder belongs to no command any more.
 _LEFT_OVER = 3600
-#: Parts that `pip install 'minutebook[NAME]'` adds, by the package that shows it.
-_OPTIONAL = {"postgres": "psycopg"}
+#: Parts that come with an extra, by the package that shows it.
+_OPTIONAL = {"postgres": "psycopg", "semantic": "onnxruntime"}
 #: Set by shells and by us, and no settings.
 _OTHER_VARIABLES = frozenset({"MINUTEBOOK_DEBUG"})
 
@@ -279,7 +279,6 @@ _ADVICE = {
     "ledger_damaged": "minutebook restore BACKUP; look into the home's backups",
     "ledger_gone": "minutebook restore BACKUP",
     "cannot_open": "look at the path, the server and the permissions",
-    "missing_extra": "pip install 'minutebook[postgres]'",
     "disk_full": "free some room",
 }
 
