@@ -411,6 +411,7 @@ def restore(
     starts it again; one that somebody runs is theirs to end.
     """
     from minutebook.controller.restore import restore as put_back
+    from minutebook.ledger.backup import is_archive
     from minutebook.model.actors import Actor, Role
     from minutebook.model.text import fold_name
     from minutebook.surfaces.asking import login_of
@@ -421,6 +422,7 @@ def restore(
     if settings.agent or settings.token or settings.service_url or options.actor is not None:
         # The ledger that could say what they may do is the one that is replaced.
         raise MinutebookError("not_allowed", "Restoring is for the person who owns the ledger's files.")
+    is_archive(source)  # a slip in the path must not cost the service its clients
     name = login_of(os.getuid())
     alone = settings.url.startswith("sqlite://") and settings.service != "never"
     with paused(_places(settings), tell or _warn) if alone else nullcontext():

@@ -534,7 +534,8 @@ def test_restore_has_the_ledger_alone_and_doctor_asks_the_service(program: Serve
     program.ok("memories", "write", "artifact", "The second map.", "--slug", "second")
     doctor = program.ok("doctor")
     assert doctor["state"] == "ok", doctor
-    assert len(serving_processes(program.home)) == 1
+    assert program("restore", backup + "x", "--confirm", "-o", "json").error()["code"] == "not_found"
+    assert len(serving_processes(program.home)) == 1  # a slip in the path ends no service
     restored = program("restore", backup, "--confirm", "-o", "json")
     assert restored.json()["applied"] is True
     assert "stopped" in restored.err

@@ -171,15 +171,26 @@ def prune(folder: Path, keep: int) -> tuple[str, ...]:
 # --- restoring ---------------------------------------------------------------------------------------
 
 
-def stage(source: Path, folder: Path, ground: Ground) -> Database:
-    """Open what a backup holds as a ledger of its own, in a folder, checked from end to end."""
+def is_archive(source: Path) -> bool:
+    """Whether a file is an archive and not a copied ledger, by its first bytes; refused when it is neither."""
     try:
         with source.open("rb") as file:
             head = file.read(16)
     except OSError as error:
         raise archive.file_error(source, error) from error
-    place = folder / "ledger.db"
+    if head == _SQLITE:
+        return False
     if head.startswith(_ZIP):
+        return True
+    raise MinutebookError(
+        "bad_archive", f"{source} is neither a backup of a ledger nor an archive.", path=str(source)
+    )
+
+
+def stage(source: Path, folder: Path, ground: Ground) -> Database:
+    """Open what a backup holds as a ledger of its own, in a folder, checked from end to end."""
+    place = folder / "ledger.db"
+    if is_archive(source):
         database = ground.open(f"sqlite://{place}")
         try:
             take_archive(database, source, ground.terms)
@@ -187,10 +198,6 @@ def stage(source: Path, folder: Path, ground: Ground) -> Database:
             database.close()
             raise
         return database
-    if head != _SQLITE:
-        raise MinutebookError(
-            "bad_archive", f"{source} is neither a backup of a ledger nor an archive.", path=str(source)
-        )
     log = source.with_name(source.name + "-wal")
     if log.exists() and log.stat().st_size:
         raise MinutebookError(
