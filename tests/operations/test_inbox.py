@@ -176,7 +176,7 @@ def test_the_digest_says_what_waits_and_puts_near_duplicates_side_by_side(house:
     )
     house.clock.advance(days=3)
     digest = house.jones(inbox.digest)
-    assert digest.sentence == "3 wait, 2 of them boundaries; the oldest since 3d."
+    assert digest.sentence == "3 wait, 2 of them boundaries; the oldest for 3d."
     assert digest.by_type == {"architectural": 2, "process": 1}
     assert digest.by_risk == {"high": 2, "medium": 1}
     assert digest.batches == (("store", "store--bishop"),)

@@ -397,7 +397,7 @@ def test_a_blast_undoes_exactly_what_its_preview_said(house: House, radius: dict
     before = invariants.state_of(house.service.database)
     shown = house.mother(verdicts.revert_all, **radius)
     assert (shown.applied, len(shown.reverted), len(shown.blocked)) == (False, 4, 1)
-    assert shown.sentence == "Would revert 4 of 5 verdicts; 1 have something newer on them."
+    assert shown.sentence == "Would revert 4 of 5 verdicts; 1 has something newer on it."
     assert invariants.state_of(house.service.database) == before
     done = house.mother(verdicts.revert_all, **radius, confirm=True, reason="poisoned")
     assert (done.applied, done.reverted, done.blocked) == (True, shown.reverted, shown.blocked)

@@ -9,7 +9,7 @@ import pytest
 
 from minutebook.model.meaning import Embedded
 from minutebook.model.system import Coverage, Health, Jobs, Mirror, Owner, Queue, Uptime
-from minutebook.surfaces.cli.glance import health
+from minutebook.surfaces.cli import glance
 
 WELL = Health(
     state="ok", findings=(), about="the whole ledger", engine="sqlite", version="3.54.1", where="/h/ledger.db",
@@ -22,12 +22,11 @@ WELL = Health(
 
 
 def lines(**otherwise: Any) -> dict[str, str]:
-    _, *rest = health(replace(WELL, **otherwise)).splitlines()
-    return {line[2:10].strip(): line[10:] for line in rest}
+    return {label.strip(): said for label, said in glance.lines(replace(WELL, **otherwise))}
 
 
 def test_everything_has_its_line() -> None:
-    assert health(WELL).splitlines()[0] == "ok: all is well"
+    assert glance.health(WELL) == "ok: all is well"
     assert lines() == {
         "ledger": "sqlite 3.54.1, schema 2, 4.0 MB at /h/ledger.db",
         "disk": "5.0 GB free",
@@ -74,4 +73,4 @@ def test_bad_news_is_not_rounded_away(otherwise: dict[str, Any], label: str, sai
 
 @pytest.mark.parametrize("state", ["degraded", "failing"])
 def test_the_first_word_is_the_state(state: Any) -> None:
-    assert health(replace(WELL, state=state)).startswith(f"{state}: ")
+    assert glance.health(replace(WELL, state=state)).startswith(f"{state}: ")

@@ -166,7 +166,7 @@ def _enqueue(
         bytes=size,
         sentence="It was captured before; nothing is left to do."
         if job is None
-        else "Kept. What it says is on its way to the inbox.",
+        else "Kept. A job of the service reads it; what it says comes into the inbox.",
     )
 
 

@@ -103,7 +103,8 @@ def _revoke_tokens(tx: Tx, world: World, actor: Actor) -> int:
 
 
 def _told(revoked: int) -> str:
-    return f" Its {revoked} tokens are revoked: make new ones." if revoked else ""
+    them = "one token is" if revoked == 1 else f"{revoked} tokens are"
+    return f" Its {them} revoked: make new ones." if revoked else ""
 
 
 def _erased_at_present(url: str, path: Path, ground: Ground) -> list[Erasure]:

@@ -193,9 +193,15 @@ def _sentence(found: Sequence[WorkspaceFiles], unknown: bool) -> str:
     total = sum(counts.values())
     if not told and all(each.state == "off" for each in found):
         told = ["no generated files are kept"]
-    sentence = ", ".join(told) if told else f"all {total} files are in step"
+    sentence = ", ".join(told) if told else _in_step(total)
     note = "; this directory was not seen on this machine: run minutebook init" if unknown else ""
     return f"{sentence}{note}"
+
+
+def _in_step(total: int) -> str:
+    return {0: "no file is generated yet", 1: "the one file is in step"}.get(
+        total, f"all {total} files are in step"
+    )
 
 
 def _told(done: Sequence[SyncedWorkspace]) -> str:

@@ -22,6 +22,11 @@ def moment_of(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+def to_the_minute(text: str) -> str:
+    """A time as a sentence says it."""
+    return f"{text[:10]} {text[11:16]} UTC"
+
+
 def seconds_before(now: str, seconds: float) -> str:
     return text_of(moment_of(now) - timedelta(seconds=seconds))
 

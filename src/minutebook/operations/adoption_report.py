@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from minutebook.model.adoption import Adopted, PieceLine, Remark, Sheet, SheetGroup, SheetLine, Survey
+from minutebook.model.counting import counted
 from minutebook.operations.adopting import Item, Plan
 
 #: Remarks and left-out files that an answer lists; it tells the number of all.
@@ -70,7 +71,7 @@ class Report:
             return f"Nothing to adopt was found in {survey.root}."
         if applied and not self._new(becomes):
             return f"Nothing new: all of {survey.root} that can be adopted is known already."
-        found = f"{_number(len(items), 'entry', 'entries')} in {_number(len(survey.sheets), 'file', 'files')}"
+        found = f"{counted(len(items), 'entry', 'entries')} in {counted(len(survey.sheets), 'file', 'files')}"
         words = {
             "proposed": "wait in the inbox" if applied else "would wait in the inbox",
             "active": "are active now" if applied else "would be active at once",
@@ -79,9 +80,8 @@ class Report:
             "kept": "stay lines of their files",
             "refused": "were refused",
         }
-        parts = [f"{becomes[name]:,} {said}" for name, said in words.items() if becomes[name]] or [
-            "no entries"
-        ]
+        parts = [_so_many(becomes[name], said) for name, said in words.items() if becomes[name]]
+        parts = parts or ["no entries"]
         new = len(self.plan.new_files)
         one = new == 1
         are = ("is" if one else "are") if applied else "would be"
@@ -104,7 +104,9 @@ class Report:
         if self.plan.new_files or new or self.plan.interrupted:
             steps.append((f"{self.again} --confirm", "keep the files; every entry waits in the inbox"))
         if history:
-            said = f"the same, and {history:,} entries of accepted history are let in at once"
+            are = "is" if history == 1 else "are"
+            entries = counted(history, "entry", "entries")
+            said = f"the same, and {entries} of accepted history {are} let in at once"
             steps.append((f"{self.again} --confirm --activate", said))
         if new:
             steps.append((f"{self.again} --pieces", "list every entry, and what becomes of it"))
@@ -193,8 +195,13 @@ def _uncertain(survey: Survey, items: Iterable[Item]) -> Iterator[Remark]:
             yield Remark(item.where, f"no author, no date, and {item.piece.type} is a guess")
 
 
-def _number(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+_OF_ONE = {"wait": "waits", "are": "is", "were": "was", "stay": "stays"}
+
+
+def _so_many(number: int, said: str) -> str:
+    """So many entries and what becomes of them; the verb, which comes first, is that of the number."""
+    verb, _, rest = said.partition(" ")
+    return f"{number:,} {_OF_ONE.get(verb, verb) if number == 1 else verb} {rest}"
 
 
 def _listed(steps: Sequence[tuple[str, str]]) -> str:

@@ -308,7 +308,8 @@ def digest(call: Call) -> Digest:
         sentence = f"{waiting} wait{'s' if waiting == 1 else ''}"
         if boundaries:
             sentence += f", {boundaries} of them {'a boundary' if boundaries == 1 else 'boundaries'}"
-        sentence += f"; the oldest since {age(oldest, call.now)}." if oldest else "."
+        waited = age(oldest, call.now) if oldest else "now"
+        sentence += "." if waited == "now" else f"; the oldest for {waited}."
     from minutebook.ledger import consolidations  # costs more to import than most of these commands need
 
     suggested = consolidations.waiting(call.tx, call.project.id)

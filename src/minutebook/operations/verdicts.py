@@ -248,7 +248,11 @@ def revert_all(
     sentence = (
         f"{'Reverted' if confirm else 'Would revert'} {len(undone)} of {len(undone) + len(blocked)} verdicts"
     )
-    sentence += f"; {len(blocked)} have something newer on them." if blocked else "."
+    sentence += (
+        f"; {len(blocked)} {'has' if len(blocked) == 1 else 'have'} something newer on {'it' if len(blocked) == 1 else 'them'}."
+        if blocked
+        else "."
+    )
     answer = Reverted(
         applied=confirm,
         reverted=tuple(undone),

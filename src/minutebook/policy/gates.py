@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from minutebook.model.consolidation import Gate
-from minutebook.model.times import moment_of
+from minutebook.model.times import moment_of, to_the_minute
 from minutebook.policy.limits import Limits
 
 
@@ -47,7 +47,7 @@ def gates_of(seen: Seen, limits: Limits) -> tuple[Gate, ...]:
     hours = float("inf")
     if seen.last is not None:
         hours = max(0.0, (moment_of(seen.now) - moment_of(seen.last)).total_seconds() / 3600)
-    since = "ever" if seen.last is None else f"since {seen.last[:16].replace('T', ' ')}"
+    since = "ever" if seen.last is None else f"since {to_the_minute(seen.last)}"
     had = "never consolidated" if seen.last is None else f"{hours:.1f} hours since the last one"
     return (
         Gate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -39,3 +39,5 @@ class Headline:
 
     sentence: Callable[[Any], str]
     also: tuple[str, ...] = ()
+    #: lines between the two: what stands at the left, and what goes on below itself when it is too long
+    rows: Callable[[Any], Iterable[tuple[str, str]]] | None = None

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import minutebook
 from minutebook.model.errors import MinutebookError
 from minutebook.model.system import Finding
+from minutebook.model.times import to_the_minute
 from minutebook.settings import Settings
 from minutebook.surfaces.light import daemon, receipts
 from minutebook.surfaces.light.places import Places
@@ -61,13 +62,15 @@ def _standing(settings: Settings, places: Places) -> Finding:
     except MinutebookError as error:
         return Finding("error", error.message, str(error.details.get("hint", "")))
     if said is None and settings.service == "never":
-        return Finding("ok", "Each command owns the ledger itself (MINUTEBOOK_SERVICE=never).")
+        later = "Captures, files and vectors wait until a service runs."
+        return Finding("ok", f"Each command owns the ledger itself (MINUTEBOOK_SERVICE=never). {later}")
     if said is None and settings.service == "join":
         return Finding("warning", "No service runs, and none is started.", "minutebook serve")
     if said is None:
         return Finding("ok", "No service runs; the first command that needs it starts it.")
     service = said.get("service", {})
-    about = f"The service is {said.get('state')}: process {service.get('pid')} since {service.get('since')}"
+    since = to_the_minute(str(service.get("since")))
+    about = f"The service is {said.get('state')}: process {service.get('pid')} since {since}"
     if service.get("version") != minutebook.__version__:
         return Finding(
             "warning",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from minutebook.model.counting import counted
+
 _STATES = {
     "ok": "ok: all is well",
     "degraded": "degraded: it works; see to what was found",
@@ -14,9 +16,12 @@ _SIZES = ((1024**3, "GB"), (1024**2, "MB"), (1024, "KB"))
 
 
 def health(it: Any) -> str:
+    return _STATES[it.state]
+
+
+def lines(it: Any) -> Iterator[tuple[str, str]]:
     """All of it but the findings and the visitors, which are tables of their own."""
-    lines = [(label, said) for label, said in _lines(it) if said]
-    return "\n".join([_STATES[it.state], *(f"  {label:<8}{said}" for label, said in lines)])
+    return ((f"  {label:<8}", said) for label, said in _lines(it) if said)
 
 
 def _lines(it: Any) -> Iterator[tuple[str, str]]:
@@ -43,9 +48,9 @@ def _lines(it: Any) -> Iterator[tuple[str, str]]:
 def _holds(it: Any) -> str:
     if it.memories_active is None:
         return ""
-    named = f"the project {it.about}" if it.projects is None else _number(it.projects, "project")
-    memories = _number(it.memories_active, "memory", "memories")
-    tombstones = _number(it.tombstones_standing, "tombstone")
+    named = f"the project {it.about}" if it.projects is None else counted(it.projects, "project")
+    memories = counted(it.memories_active, "memory", "memories")
+    tombstones = counted(it.tombstones_standing, "tombstone")
     return f"{memories}, {it.proposals_pending:,} in the inbox, {tombstones}, in {named}"
 
 
@@ -53,10 +58,10 @@ def _traffic(service: Any) -> str:
     if service.requests is None:
         return ""
     connections, followers = (
-        _number(service.connections, "connection"),
-        _number(service.followers, "follower"),
+        counted(service.connections, "connection"),
+        counted(service.followers, "follower"),
     )
-    return f": {_number(service.requests, 'request')}; now {connections}, {followers}"
+    return f": {counted(service.requests, 'request')}; now {connections}, {followers}"
 
 
 def _writer(queue: Any) -> str:
@@ -70,16 +75,16 @@ def _writer(queue: Any) -> str:
 def _meaning(it: Any) -> str:
     if it.space is None:
         return f"none: {it.absent}" if it.absent else "none"
-    found = f"{it.memories - it.missing:,} of {_number(it.memories, 'memory', 'memories')}"
+    found = f"{it.memories - it.missing:,} of {counted(it.memories, 'memory', 'memories')}"
     return f"{found} can be found by it, with {it.space.partition('@')[0]}"
 
 
 def _mirror(it: Any) -> str:
     if it.state == "none":
         return "none: no workspace was seen on this machine"
-    behind = f", {_number(it.events_behind, 'event')} behind" if it.events_behind else ""
+    behind = f", {counted(it.events_behind, 'event')} behind" if it.events_behind else ""
     faults = f"; {'; '.join(it.faults)}" if it.faults else ""
-    return f"{it.state}, {_number(it.workspaces, 'workspace')}{behind}{faults}"
+    return f"{it.state}, {counted(it.workspaces, 'workspace')}{behind}{faults}"
 
 
 def _backup(it: Any) -> str:
@@ -88,10 +93,6 @@ def _backup(it: Any) -> str:
     days = it.last_backup_age
     when = "today" if days == 0 else "a day ago" if days == 1 else f"{days} days ago"
     return f"{when}: {it.last_backup}" if it.last_backup else when
-
-
-def _number(number: int, one: str, many: str = "") -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def _percent(share: float) -> str:

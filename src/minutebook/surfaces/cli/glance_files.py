@@ -49,7 +49,8 @@ def beside(files: Any) -> Iterator[str]:
 def _workspace(place: Any) -> Iterator[str]:
     counts = ", ".join(f"{number} {state}" for state, number in place.counts.items())
     behind = f"; {place.events_behind} events behind" if place.events_behind else ""
-    yield f"{place.root}  {place.state}{': ' + counts if counts else ''}{behind}"
+    state = "" if place.state == "on" else f"  {place.state}"
+    yield f"{place.root}{state}{': ' + counts if counts else ''}{behind}"
     if place.why:
         yield f"  {place.why}"
     told = place.files[:_MOST_TOLD]

@@ -202,6 +202,8 @@ def _value(item: Any, path: str) -> Any:
 
 
 def _cell(value: Any, column: tables.Column) -> Text:
+    if isinstance(value, Mapping) and all(type(item) is int for item in value.values()):
+        value = [f"{number:,} {name}" for name, number in value.items()]  # counts by name
     text = _text(value, lines=False)
     if column.kind == "day":
         return Text(text.plain[:10])
@@ -221,6 +223,8 @@ def _record(value: Any, width: int) -> Iterable[RenderableType]:
     act = tables.HEADLINES.get(type(value).__name__)
     if act is not None:
         yield from _hung(act.sentence(value), width)
+        if act.rows is not None:
+            yield from _beside(act.rows(value))
         yield from _fields(value, act.also, width, indent=2)
         return
     names = [field.name for field in dataclasses.fields(value)]
@@ -231,7 +235,7 @@ def _record(value: Any, width: int) -> Iterable[RenderableType]:
         yield Text("")
         yield from _fields(value, names[1:], width)
         return
-    title = next((name for name in ("title", "name", "slug", "session") if getattr(value, name, None)), None)
+    title = next((name for name in ("title", "name", "slug") if getattr(value, name, None)), None)
     if title is not None:
         yield Text(visible(str(getattr(value, title)), lines=False), style="bold")
     yield from _fields(value, [name for name in names if name != title], width)
@@ -338,6 +342,16 @@ def _marked(line: str, width: int) -> list[str]:
         return [line]
     parts = Text(line[mark.end() :]).wrap(_RULER, max(width - mark.end(), _LEAST["text"]))
     return [mark[0] + part.plain.rstrip() for part in parts]
+
+
+def _beside(rows: Iterable[tuple[str, str]]) -> Iterable[RenderableType]:
+    """Lines of two parts. Each is a grid of its own, so that a long left part widens its own line alone."""
+    for left, right in rows:
+        grid = Table.grid(padding=0)
+        grid.add_column(no_wrap=True)
+        grid.add_column(overflow="fold")
+        grid.add_row(_text(left, lines=False), _text(right, lines=False))
+        yield grid
 
 
 def _text(value: Any, *, lines: bool = True) -> Text:

@@ -33,6 +33,8 @@ class Screen:
     out_colour: bool
     err_colour: bool
     debug: bool
+    #: the width of the terminal that errors go to; None where they go to a pipe or a file, a line each
+    err_width: int | None = None
 
     @classmethod
     def of(cls, out: TextIO, err: TextIO, environment: Mapping[str, str]) -> Screen:
@@ -48,6 +50,7 @@ class Screen:
             colour and out.isatty(),
             colour and err.isatty(),
             environment.get("MINUTEBOOK_DEBUG", "") not in ("", "0"),
+            _width(err, environment) if err.isatty() else None,
         )
 
     def plain(self) -> Screen:
@@ -141,14 +144,31 @@ def show_error(error: MinutebookError, form: str, screen: Screen) -> None:
     if form != "human":
         screen.err.write(line(to_plain(error.as_dict()), screen.unicode) + "\n")
         return
-    word = f"{_RED}error{_PLAIN}" if screen.err_colour else "error"
-    lines = [f"{word}[{error.code}]: {_shown(error.message)}"]
-    for name, value in error.details.items():
-        lines.extend(_detail(name, to_plain(value), error.message))
+    head = _broken(f"error[{error.code}]: {_shown(error.message)}", screen.err_width)
+    details = [
+        part
+        for name, value in error.details.items()
+        for line in _detail(name, to_plain(value), error.message)
+        for part in _broken(line, screen.err_width)
+    ]
     if screen.err_colour:
-        lines[1:] = [f"{_DIM}{said}{_PLAIN}" for said in lines[1:]]
-    screen.err.write("\n".join(lines) + "\n")
+        head[0] = head[0].replace("error", f"{_RED}error{_PLAIN}", 1)
+        details = [f"{_DIM}{said}{_PLAIN}" for said in details]
+    screen.err.write("\n".join([*head, *details]) + "\n")
     screen.err.flush()
+
+
+def _broken(line: str, width: int | None) -> list[str]:
+    """A line in lines that fit a terminal, broken between words; what is one word, such as a path, stays whole."""
+    if width is None or len(line) <= width:
+        return [line]
+    import textwrap
+
+    indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
+    parts = textwrap.wrap(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [part.rstrip(" ") for part in parts]
 
 
 def _detail(name: str, value: Any, message: str) -> list[str]:

@@ -41,6 +41,30 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 BROKEN_PIPE = 141  # 128 + SIGPIPE
 #: Nouns that read better as a verb: `minutebook capture note …`.
 _SAID_ALSO = {"capture": "captures"}
+#: So many commands are named where none is like what was said.
+_MOST_NAMED = 12
+#: What other programs call it, and what it is called here.
+_SAID_ELSEWHERE = {
+    "add": ("write", "submit", "create", "start"),
+    "approve": ("promote", "accept"),
+    "accept": ("promote",),
+    "create": ("write", "submit", "add", "start"),
+    "delete": ("retire", "archive", "erase", "remove", "revoke"),
+    "end": ("finish", "close"),
+    "find": ("search",),
+    "get": ("show",),
+    "list": ("decisions", "memories", "inbox"),
+    "logs": ("events", "daily"),
+    "ls": ("list", "decisions", "memories"),
+    "new": ("write", "submit", "create", "start"),
+    "propose": ("submit", "inbox"),
+    "query": ("search",),
+    "recall": ("search", "context"),
+    "remember": ("memories",),
+    "rm": ("retire", "archive", "erase", "remove", "revoke"),
+    "undo": ("revert", "verdicts"),
+    "view": ("show",),
+}
 
 
 def build_cli(registry: Registry, open_caller: OpenCaller) -> Program:
@@ -48,6 +72,14 @@ def build_cli(registry: Registry, open_caller: OpenCaller) -> Program:
     program = Program(registry, open_caller)
     program.add_command(completion_command(program))
     return program
+
+
+def meant_by(word: str, known: Sequence[str]) -> list[str]:
+    """What somebody may have meant who said a word that is no command here, the likeliest first."""
+    if word in ("help", "version"):
+        return [f"--{word}"]
+    elsewhere = [name for name in _SAID_ELSEWHERE.get(word.casefold(), ()) if name in known]
+    return elsewhere or difflib.get_close_matches(word, known, n=3, cutoff=0.6)
 
 
 class _Commands(click.Group, ABC):
@@ -66,9 +98,12 @@ class _Commands(click.Group, ABC):
         command = self.get_command(ctx, args[0])
         if command is None and not ctx.resilient_parsing:
             known = self.list_commands(ctx)
-            close = difflib.get_close_matches(args[0], known, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(known)}"
-            raise click.UsageError(f"there is no command {args[0]!r} here; {hint}", ctx)
+            meant = meant_by(args[0], known)
+            if meant:
+                hint = f"; did you mean {' or '.join(meant)}?"
+            else:  # beyond a dozen the help is easier to read
+                hint = f"; known: {', '.join(known)}" if len(known) <= _MOST_NAMED else ""
+            raise click.UsageError(f"there is no command {args[0]!r} here{hint}", ctx)
         return (args[0] if command else None), command, args[1:]
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -261,7 +296,7 @@ def _usage_error(error: click.UsageError) -> MinutebookError:
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         message = "a verb is missing"  # click's message is the whole help
     else:
-        message = error.format_message().rstrip(".")
+        message = " ".join(error.format_message().rstrip(".").split())  # choices come a line each
     return MinutebookError("invalid_input", message[:1].lower() + message[1:], hint=f"try {place} --help")
 
 

@@ -208,7 +208,9 @@ def _began(running: Running) -> str:
 
 
 def _found(running: Running) -> str:
-    return f"The service runs already: minutebook {running.version}, process {running.pid}, since {running.since}."
+    from minutebook.model.times import to_the_minute
+
+    return f"The service runs already: minutebook {running.version}, process {running.pid}, since {to_the_minute(running.since)}."
 
 
 def _print(invocation: Invocation, environ: Mapping[str, str], value: Any) -> None:

@@ -462,7 +462,7 @@ HEADLINES: dict[str, Headline] = {
     "Restored": Headline(lambda it: it.sentence, ("kept", "erased_again")),
     "FilesStatus": Headline(glance_files.status),
     "Synced": Headline(glance_files.synced),
-    "Health": Headline(glance.health, ("findings", "visitors")),
+    "Health": Headline(glance.health, ("findings", "visitors"), glance.lines),
     "Diagnosis": Headline(lambda it: _DIAGNOSES[it.state], ("findings",)),
     "Serving": Headline(lambda it: it.sentence, ("http", "docs", "mcp", "socket", "agents", "token")),
     "Standing": Headline(
@@ -479,6 +479,20 @@ HEADLINES: dict[str, Headline] = {
     **search_tables.HEADLINES,
     **tidy_tables.HEADLINES,
     **provider_tables.HEADLINES,
+    "Session": Headline(
+        lambda it: f"{'open' if it.open else 'closed'} session: {it.focus}",
+        (
+            "session",
+            "issues",
+            "started_by",
+            "started_at",
+            "updated_at",
+            "ended_by",
+            "ended_at",
+            "summary",
+            "state",
+        ),
+    ),
     "RunView": Headline(_run, ("task", "children", "saw", "text")),
     "RunReport": Headline(
         lambda it: it.sentence,
@@ -486,14 +500,8 @@ HEADLINES: dict[str, Headline] = {
     ),
     "Seeded": Headline(_seeded),
     "BundleDifference": Headline(_difference, ("only_before", "only_after", "changed", "diff")),
-    "Digest": Headline(lambda it: it.sentence, ("by_type", "by_risk", "oldest", "batches")),
+    "Digest": Headline(lambda it: it.sentence, ("by_type", "by_risk", "batches")),
 }
-
-
-def headline(value: Any) -> str | None:
-    """The one sentence that an act's answer comes to, if its type has one."""
-    found = HEADLINES.get(type(value).__name__)
-    return found.sentence(value) if found else None
 
 
 def table_for(kind: type) -> Table:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from minutebook.model.counting import counted
 from minutebook.surfaces.cli.columns import Column, Headline, Table
 
 #: Lines of a diff that are shown.
@@ -82,28 +84,39 @@ def _batch(it: Any) -> str:
 
 
 def _status(it: Any) -> str:
-    lines = [it.sentence]
-    lines += [f"  {'open' if gate.open else 'shut':<5} {gate.name:<8} {gate.sentence}" for gate in it.gates]
+    shut = any(not gate.open for gate in it.gates)
+    # What each gate lacks stands in its own line.
+    return "It waits for its gates:" if it.enabled and it.running is None and shut else str(it.sentence)
+
+
+def _gates(it: Any) -> Iterator[tuple[str, str]]:
+    for gate in it.gates:
+        yield f"  {'open' if gate.open else 'shut':<6}{gate.name:<9}", gate.sentence
     if it.last is not None:
-        lines.append(f"  last: {it.last.id}, {it.last.looked} looked at, {it.last.finished_at or ''}")
+        yield "  last  ", f"{it.last.id}: {counted(it.last.looked, 'memory', 'memories')} looked at"
     if it.waiting:
-        lines.append(f"  {it.waiting} suggestions wait: minutebook consolidation show")
-    return "\n".join(lines)
+        wait = "waits" if it.waiting == 1 else "wait"
+        yield "  ", f"{counted(it.waiting, 'suggestion')} {wait}: minutebook consolidation show"
+
+
+_MARKS = {"ok": "ok", "low": "·", "medium": "!", "high": "!!"}
+
+
+def _checks(it: Any) -> Iterator[tuple[str, str]]:
+    for check in it.checks:
+        such = f", such as {', '.join(check.examples)}" if check.examples else ""
+        yield f"  {_MARKS[check.weight]:>2} {check.count:>6}  {check.check:<27}", f"{check.sentence}{such}"
+    for hint in dict.fromkeys(check.hint for check in it.checks if check.count and check.hint):
+        yield "  -> ", hint
 
 
 def _audit(it: Any) -> str:
-    lines = [f"{it.sentence}  ({it.looked} of {it.standing} active memories of {it.project} looked at)", ""]
-    for check in it.checks:
-        such = f"  such as {', '.join(check.examples)}" if check.examples else ""
-        mark = {"ok": "ok", "low": "·", "medium": "!", "high": "!!"}[check.weight]
-        lines.append(f"  {mark:>2} {check.count:>6}  {check.check:<28} {check.sentence}{such}")
-    advice = dict.fromkeys(check.hint for check in it.checks if check.count and check.hint)
-    return "\n".join([*lines, "", *(f"  {hint}" for hint in advice)])
+    return f"{it.sentence}  ({it.looked} of {it.standing} active memories of {it.project} looked at)"
 
 
 HEADLINES: dict[str, Headline] = {
     "Taken": Headline(lambda value: value.sentence, ("verdict",)),
     "Batch": Headline(_batch),
-    "ConsolidationStatus": Headline(_status),
-    "Audit": Headline(_audit, ("months",)),
+    "ConsolidationStatus": Headline(_status, rows=_gates),
+    "Audit": Headline(_audit, ("months",), _checks),
 }

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from minutebook.model.counting import counted
 from minutebook.model.errors import MinutebookError
 from minutebook.model.inbox import ProposalLine
 from minutebook.model.memories import BOUNDARIES, MemoryLine, MemoryView
@@ -159,7 +160,7 @@ def _decisions(ask: Ask) -> str:
             break
     # What bounds everybody comes first, and the oldest first: the order of a compiled context.
     lines.sort(key=lambda line: (line.type not in BOUNDARIES, line.created_at))
-    out = ["# Decisions", "", f"{_count(len(lines), 'active decision')}. Quoted lines are stored text.", ""]
+    out = ["# Decisions", "", f"{counted(len(lines), 'active decision')}. Quoted lines are stored text.", ""]
     room = _CHARACTERS
     for at, line in enumerate(lines):
         shown: list[str] = []
@@ -199,7 +200,7 @@ def _memory(view: MemoryView, level: int = 1) -> Iterator[str]:
 def _inbox(ask: Ask) -> str:
     found = ask(inbox.list_, limit=_ROWS)
     lines: tuple[ProposalLine, ...] = found.items
-    out = ["# Inbox", "", f"{_count(len(lines), 'proposal')} waiting. Quoted lines are stored text.", ""]
+    out = ["# Inbox", "", f"{counted(len(lines), 'proposal')} waiting. Quoted lines are stored text.", ""]
     for line in lines:
         out += [f"## {line.slug}", "", f"- type: {line.type}, risk {line.risk}, would {line.would}"]
         out += [f"- proposed by {_name(line.agent)} at {line.created_at}", "", *_quoted(line.title), ""]
@@ -236,7 +237,3 @@ def _line(text: str) -> str:
 def _name(text: str) -> str:
     """A name in the middle of our own words: it can open no markup of its own."""
     return "`" + _line(text).replace("`", "'") + "`"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minutebook.model.times import to_the_minute
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Running:
@@ -78,7 +80,7 @@ class Standing:
             return f"No service runs for {self.home}."
         if self.service is None:
             return f"The service of {self.home} is {self.state}."
-        what = f"minutebook {self.service.version}, process {self.service.pid}, since {self.service.since}"
+        what = f"minutebook {self.service.version}, process {self.service.pid}, since {to_the_minute(self.service.since)}"
         return f"The service is {self.state}: {what}."
 
     @property
