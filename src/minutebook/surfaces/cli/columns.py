@@ -41,3 +41,16 @@ class Headline:
     also: tuple[str, ...] = ()
     #: lines between the two: what stands at the left, and what goes on below itself when it is too long
     rows: Callable[[Any], Iterable[tuple[str, str]]] | None = None
+
+
+#: What became of a write, by the op of its verdict.
+PAST = {
+    "add": "added",
+    "update": "updated",
+    "supersede": "superseded",
+    "retire": "retired",
+    "restore": "restored",
+    "hold": "held for review:",
+    "skip": "skipped, known already:",
+    "refuse": "refused:",
+}
