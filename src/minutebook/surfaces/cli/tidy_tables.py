@@ -105,7 +105,7 @@ _MARKS = {"ok": "ok", "low": "·", "medium": "!", "high": "!!"}
 def _checks(it: Any) -> Iterator[tuple[str, str]]:
     for check in it.checks:
         such = f", such as {', '.join(check.examples)}" if check.examples else ""
-        yield f"  {_MARKS[check.weight]:>2} {check.count:>6}  {check.check:<27}", f"{check.sentence}{such}"
+        yield f"  {_MARKS[check.weight]:>2} {check.count:>6}  {check.check:<27}  ", f"{check.sentence}{such}"
     for hint in dict.fromkeys(check.hint for check in it.checks if check.count and check.hint):
         yield "  -> ", hint
 
