@@ -264,7 +264,7 @@ def _one_slug_two_agents(stage: Stage) -> None:
     stage.run(*bishops, shows=["created proposal database--bishop, because database is another agent's"])
     stage.say("Bishop is not sure that this arrived, and sends it again. A retry changes nothing.")
     stage.run(*bishops, shows=["unchanged proposal database--bishop"])
-    stage.run("inbox", "list", shows=["database--bishop", "ripley pending high"])
+    stage.run("inbox", "list", shows=["database--bishop", "ripley high"])
 
 
 def _the_review(stage: Stage) -> None:
