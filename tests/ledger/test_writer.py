@@ -313,6 +313,15 @@ def test_a_work_that_raises_the_worst_does_not_stop_the_writer(
     assert ids(database) == ["b"]
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What a shell starts in the background ignores interrupts; here they are heard wherever the tests run."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_caller_leaves_the_write_to_finish(database: Database) -> None:
     left = threading.Event()
     caller = threading.main_thread().ident

@@ -104,9 +104,9 @@ class Report:
         if self.plan.new_files or new or self.plan.interrupted:
             steps.append((f"{self.again} --confirm", "keep the files; every entry waits in the inbox"))
         if history:
-            are = "is" if history == 1 else "are"
+            # Up to so many: what the judge holds is known when each is written.
             entries = counted(history, "entry", "entries")
-            said = f"the same, and {entries} of accepted history {are} let in at once"
+            said = f"the same, and up to {entries} of accepted history let in at once, what is judged sound"
             steps.append((f"{self.again} --confirm --activate", said))
         if new:
             steps.append((f"{self.again} --pieces", "list every entry, and what becomes of it"))
