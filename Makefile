@@ -42,6 +42,7 @@ models-check: $(VENV)/.installed-dev ## the real models: fetched, converted, and
 demo: start
 
 test: $(VENV)/.installed-dev ## install what the tests need, and pass them (SQLite and PostgreSQL)
+	@$(BIN)/python -m compileall -q src # tests start the program some thousand times
 	@$(BIN)/python -m pytest -n $(JOBS) -m 'not slow and not models'
 
 check: lint types test ## format, lint, types and tests

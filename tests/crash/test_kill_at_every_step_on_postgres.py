@@ -76,12 +76,10 @@ def test_every_fifth_step_and_every_commit_on_postgres(
     assert kills > 100
 
 
-def test_the_first_migration_on_postgres_that_is_killed_begins_again(
-    launcher: Launcher, cluster: postgres.Cluster
-) -> None:
-    number = 0
+def migrate_and_kill(launcher: Launcher, cluster: postgres.Cluster, every: int) -> int:
+    """The first migration, killed at every so manieth statement; how many statements there were."""
+    number = 1
     while True:
-        number += 1
         database = cluster.fresh()
         url = cluster.url(database)
         told = launcher.order("migrate", url=url, kill_at=number)
@@ -93,5 +91,18 @@ def test_the_first_migration_on_postgres_that_is_killed_begins_again(
             range(1, left["version"] + 1)
         )
         if told is not None:
-            break
-    assert number > 8
+            return number
+        number += every
+
+
+def test_the_first_migration_on_postgres_that_is_killed_begins_again(
+    launcher: Launcher, cluster: postgres.Cluster
+) -> None:
+    assert migrate_and_kill(launcher, cluster, 7) > 20
+
+
+@pytest.mark.slow
+def test_the_first_migration_on_postgres_is_killed_at_every_statement(
+    launcher: Launcher, cluster: postgres.Cluster
+) -> None:
+    assert migrate_and_kill(launcher, cluster, 1) > 20
